@@ -123,7 +123,7 @@ def tracked(folder):
 
 
 def test_the_source_distribution_is_whole_where_there_is_no_git(tmp_path):
-    """Built from a folder without a repository, with what an earlier build has left, by a machine without Git."""
+    """Built from a folder without a repository, with files of an earlier build, by a machine without Git."""
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.exists():
         pytest.skip("needs maturin, which make installs")

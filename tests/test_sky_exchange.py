@@ -154,3 +154,64 @@ def test_element_sets_of_hypatia_are_read_with_their_first_line(tmp_path):
     file.write_text(element_sets(3, 4).replace("3 4\n", "3 5\n"))
     with pytest.raises(SkyError, match=r"12 element sets, and its first line 3 orbits of 5 satellites\n  expected 15"):
         bp.sky.path("London", "Paris", over=file, duration="1 min")
+
+
+HYPATIA = Path(__file__).parents[1] / "crates" / "orbit" / "tests" / "data" / "hypatia"
+
+
+def make_states(folder, changes, target=1157):
+    """Write forwarding states for the ends of 1156 satellites, each with the lines that differ from those before it."""
+    (folder / "tles.txt").write_text("34 34\n")
+    (folder / "ground_stations.txt").write_text("0,Manila,14.6042,120.9822,0\n1,Dalian,38.913811,121.602322,0\n")
+    states, before = folder / "dynamic_state_100ms_for_200s", {}
+    states.mkdir()
+    for time_ns, nodes in changes:
+        hops = dict(pairwise(nodes))
+        others = "".join(f"{node},1156,7,0,0\n" for node in nodes[1:-1])
+        new = "".join(f"{node},{target},{hop},0,0\n" for node, hop in hops.items() if before.get(node) != hop)
+        before |= hops
+        (states / f"fstate_{time_ns}.txt").write_text(others + new)
+    return states
+
+
+def test_forwarding_states_of_hypatia_are_paths(tmp_path):
+    """Hypatia's published path from Manila to Dalian, which the simulator's own search finds, too."""
+    lines = (HYPATIA / "kuiper630_path_Manila_Dalian.csv").read_text().splitlines()[1:]
+    cells = [line.split(",") for line in lines]
+    # There, the list of ground stations is longer: Manila is 1173, Dalian 1241.
+    number = {1173: 1156, 1241: 1157}
+    changes = [(int(t), [number.get(int(n), int(n)) for n in nodes.split("-")]) for t, nodes in cells]
+    found = bp.sky.forwarding(make_states(tmp_path, changes), "Manila", "Dalian")
+    assert found.rows() == [(t / 1e9, nodes) for t, nodes in changes]
+
+
+def test_forwarding_states_may_lead_nowhere(tmp_path):
+    states = make_states(
+        tmp_path, [(0, [1156, 5, 6, 1157]), (100_000_000, [1156, 5, -1]), (200_000_000, [1156, 5, 1156])]
+    )
+    found = bp.sky.forwarding(states, "Manila", "Dalian")
+    assert found.rows() == [(0.0, [1156, 5, 6, 1157]), (0.1, None)]
+
+
+def test_what_is_wrong_with_forwarding_states_is_said(tmp_path):
+    states = make_states(tmp_path, [(0, [1156, 5, 1157])])
+    with pytest.raises(SkyError, match=r"Paris is no ground station of the network\n  expected one of Manila, Dalian"):
+        bp.sky.forwarding(states, "Paris", "Dalian")
+    (states / "fstate_100.txt").write_text("1,2,3\n")
+    with pytest.raises(SkyError, match=r"fstate_100.txt, line 1: '1,2,3' is no forwarding state"):
+        bp.sky.forwarding(states, "Manila", "Dalian")
+    (tmp_path / "tles.txt").write_text("34\n")
+    with pytest.raises(SkyError, match=r"tles.txt, line 1: expected the numbers of orbits"):
+        bp.sky.forwarding(states, "Manila", "Dalian")
+    (tmp_path / "tles.txt").write_text("34 34\n")
+    with pytest.raises(SkyError, match="has no forwarding states"):
+        bp.sky.forwarding(make_empty(tmp_path), "Manila", "Dalian")
+    with pytest.raises(SkyError, match="cannot be read"):
+        bp.sky.forwarding(tmp_path / "none", "Manila", "Dalian")
+
+
+def make_empty(folder):
+    """Make a folder without states beside the lists."""
+    empty = folder / "empty"
+    empty.mkdir()
+    return empty

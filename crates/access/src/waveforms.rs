@@ -45,8 +45,9 @@ pub struct Waveform(u8);
 
 /// Number, name, payload in bytes, Es/N0 in dB.
 ///
-/// The payloads of 42 to 49 are derived, not read in the standard: from the efficiencies that OpenSAND configures, which are
-/// 8 payload / (symbols + 4), to two digits. The rule gives those of 3 to 22, too, and leaves one whole number for 44 to 49. 42 and 43 have the code blocks of 13 and 14.
+/// The payloads of 42 to 49 are derived, not read in the standard: from the efficiencies that OpenSAND configures, which
+/// are 8 payload / (symbols + 4), to two digits. The rule gives those of 3 to 22, too, and leaves one whole number for 44
+/// to 49. 42 and 43 have the code blocks of 13 and 14.
 const TABLE: [(u8, &str, u32, f64); 28] = [
     (3, "QPSK 1/3", 38, 0.22),
     (4, "QPSK 1/2", 59, 2.34),
@@ -207,6 +208,52 @@ mod tests {
             let waveform = Waveform::numbered(id).unwrap();
             let found = 8.0 * f64::from(waveform.payload()) / (waveform.length().symbols() + 4) as f64;
             assert!((found - efficiency).abs() <= 0.0051, "{id}: {found}");
+        }
+    }
+
+    /// SNS3's link results (test `sat-link-results-test`, September 2023): Eb/N0 in dB at which one burst in 100,000 is
+    /// lost, between its points. Id 21 has no point below. `docs/validation/sns3.md` has the table.
+    #[test]
+    fn thresholds_are_those_of_sns3s_link_results() {
+        let published = [
+            (3, 2.055),
+            (4, 2.382),
+            (5, 3.115),
+            (6, 3.659),
+            (7, 4.463),
+            (8, 5.166),
+            (9, 5.933),
+            (10, 6.884),
+            (11, 6.425),
+            (12, 7.353),
+            (13, 1.313),
+            (14, 1.726),
+            (15, 2.476),
+            (16, 3.019),
+            (17, 3.748),
+            (18, 4.610),
+            (19, 5.331),
+            (20, 6.260),
+            (22, 6.837),
+        ];
+        for (id, eb_n0_db) in published {
+            let waveform = Waveform::numbered(id).unwrap();
+            let (modulation, code) = waveform.name().split_once(' ').unwrap();
+            let bits = [("QPSK", 2.0), ("8PSK", 3.0), ("16QAM", 4.0)].iter().find(|row| row.0 == modulation).unwrap().1;
+            let (over, under) = code.split_once('/').unwrap();
+            let rate = over.parse::<f64>().unwrap() / under.parse::<f64>().unwrap();
+            let off = eb_n0_db + 10.0 * libm::log10(bits * rate) - waveform.threshold_db();
+            assert!((-0.01..0.15).contains(&off), "{id}: {off:.3} dB");
+        }
+    }
+
+    /// SNS3's test `sat-waveform-conf-test`: short bursts at 250 kbaud with a C/N0 of 60 to 70 dBHz, in steps of 0.5.
+    #[test]
+    fn waveforms_are_chosen_as_sns3_chooses_them() {
+        let chosen = [6, 6, 7, 7, 7, 8, 8, 9, 9, 9, 10, 11, 11, 11, 12, 12, 12, 12, 12, 12, 12];
+        for (step, id) in chosen.into_iter().enumerate() {
+            let es_n0_db = 60.0 + 0.5 * step as f64 - 10.0 * libm::log10(250_000.0);
+            assert_eq!(Waveform::best(BurstLength::Short, es_n0_db).map(Waveform::id), Some(id), "{es_n0_db}");
         }
     }
 

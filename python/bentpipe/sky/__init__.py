@@ -8,6 +8,7 @@ True
 
 from bentpipe.sky.budgets import Budget, budget
 from bentpipe.sky.covering import Coverage, coverage
+from bentpipe.sky.forwarding import forwarding
 from bentpipe.sky.matrix import SkyPaths, paths
 from bentpipe.sky.moment import Map, map
 from bentpipe.sky.of_scenario import Keyframes, ScenarioSky, SkyConstellation
@@ -30,6 +31,7 @@ __all__ = [
     "cities",
     "constellations",
     "coverage",
+    "forwarding",
     "map",
     "passes",
     "path",
