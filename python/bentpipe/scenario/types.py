@@ -5198,6 +5198,127 @@ class FlowStartTable(TypedDict):
 
     uniform: Union[Tuple[str, str], List[str]]
 
+_SchedulerRoundRobinRequired = TypedDict("_SchedulerRoundRobinRequired", {"kind": Literal["round-robin"]})
+
+
+class SchedulerRoundRobin(_SchedulerRoundRobinRequired, total=False):
+    """Each subflow in turn.
+
+    burst :
+        Segments that a subflow carries before the next one. Default: 1.
+
+    fill :
+        Whether a subflow without room is skipped; otherwise all wait for it. Default: true.
+    """
+
+    burst: int
+    fill: bool
+
+_SchedulerBlestRequired = TypedDict("_SchedulerBlestRequired", {"kind": Literal["blest"]})
+
+_SchedulerBlestOptional = TypedDict("_SchedulerBlestOptional", {"lambda": float}, total=False)
+
+
+class SchedulerBlest(_SchedulerBlestRequired, _SchedulerBlestOptional, total=False):
+    """Waits for the fastest subflow if a slower one would block the receive window (S. Ferlin et al. 2016).
+
+    lambda :
+        Initial factor on the data that the fastest subflow would send, 1 to 1.3. It follows the segments that were reinjected because they blocked the receive window. Default: 1.2.
+    """
+
+_SchedulerEcfRequired = TypedDict("_SchedulerEcfRequired", {"kind": Literal["ecf"]})
+
+
+class SchedulerEcf(_SchedulerEcfRequired, total=False):
+    """Waits for the fastest subflow if it delivers what is left earlier than a slower one (Y. Lim et al. 2017).
+
+    beta :
+        Hysteresis: while it waits, the slower subflow counts as slower by this share. Default: 0.25.
+    """
+
+    beta: float
+
+
+class SchedulerKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["min-rtt", "redundant", "linger"]
+
+
+class Reinject(TypedDict, total=False):
+    """Reinjection: data that one subflow carries are given to another one, too.
+
+    on :
+        Sign that a subflow does not deliver. Default: "rto".
+
+    notice :
+        Time from a change of a link until the end hears of it, with `on = "told"`. Default: "0 s".
+
+    opportunistic :
+        Whether a subflow with room carries the data that block the receive window, if they are on a slower one. Default: true.
+
+    penalise :
+        Whether that halves the window of the slower one, at most once in a round trip. Default: true.
+    """
+
+    on: Literal["rto", "told", "data-timer"]
+    notice: str
+    opportunistic: bool
+    penalise: bool
+
+
+class MultiConfig(TypedDict, total=False):
+    """Several paths for one connection (Multipath TCP, RFC 8684).
+
+    scheduler :
+        Choice of the subflow for the next segment. Default: "min-rtt".
+
+    coupling :
+        Coupling of the windows in congestion avoidance. Default: "auto".
+
+    receive_buffer :
+        Receive buffer for the data of all subflows. RFC 8684 §3.3.4 advises twice the sum of the rates times the longest round trip. Default: "unlimited".
+
+    reinject :
+        Data that another subflow carries again.
+    """
+
+    scheduler: Union[SchedulerRoundRobin, SchedulerBlest, SchedulerEcf, SchedulerKind, Literal["min-rtt", "round-robin", "redundant", "blest", "ecf", "linger"]]
+    coupling: Literal["auto", "none", "lia", "olia", "balia"]
+    receive_buffer: str
+    reinject: Reinject
+
+_SubflowOptional = TypedDict("_SubflowOptional", {"class": int}, total=False)
+
+
+class Subflow(_SubflowOptional, total=False):
+    """One path of a flow over several paths.
+
+    route :
+        Route from the flow's `from` to its `to`, in the notation of a flow's `route`. Default: the route with the shortest delay at the start of the run.
+
+    reverse_route :
+        Route back. Default: the route with the shortest delay.
+
+    start :
+        Time after the opening of the connection until it joins, once the first subflow is established. The first subflow has none. Default: "0 s".
+
+    backup :
+        Whether it carries data only while no other subflow can (RFC 8684 §3.3.8). Default: false.
+
+    class :
+        Class of its packets. Default: that of the flow.
+
+    tcp :
+        Keys of this subflow's TCP that override those of the flow.
+    """
+
+    route: List[str]
+    reverse_route: List[str]
+    start: str
+    backup: bool
+    tcp: Tcp
+
 _FlowRequired = TypedDict("_FlowRequired", {"from": str, "to": Union[str, List[str]]})
 
 _FlowOptional = TypedDict("_FlowOptional", {"class": int}, total=False)
@@ -5241,6 +5362,12 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
 
     quic :
         QUIC in place of TCP, with the keys that override `[quic]`. Write `quic = {}` if there are none. Default: TCP.
+
+    multipath :
+        TCP over several paths (RFC 8684), one for each `subflow`. Write `multipath = {}` for the defaults. Default: one path.
+
+    subflow :
+        Subflows of `multipath`, by name. The first by name opens the connection. `FLOW.SUBFLOW` names one in `[[at]]`, in `sky.disjoint.flow` and in results.
     """
 
     copy_of: str
@@ -5252,6 +5379,8 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     reverse_route: List[str]
     tcp: Tcp
     quic: Quic
+    multipath: MultiConfig
+    subflow: Dict[str, Subflow]
 
 _InstallRequired = TypedDict("_InstallRequired", {"flow": str})
 
@@ -5260,7 +5389,7 @@ class Install(_InstallRequired, total=False):
     """New routes of a flow. A direction without a key keeps its route.
 
     flow :
-        Name of the flow. The name of an entry with `count` stands for all its flows.
+        Name of the flow, or `FLOW.SUBFLOW` of a flow over several paths. The name of an entry with `count` stands for all its flows.
 
     route :
         Route to `to`, in the notation of a flow's `route`. It may begin at any node on the path. Nodes outside the new route keep their routing entries. May contain `{n}`. A route whose first name is a link begins at `from`.
@@ -5319,7 +5448,7 @@ class At(_AtRequired, total=False):
         Routes that nodes learn. Default: [].
 
     withdraw :
-        Flows that lose their route until a new route is installed. `FLOW` stands for both directions, `FLOW.forward` or `FLOW.reverse` for one direction. The name of an entry with `count` stands for all its flows. Default: [].
+        Flows that lose their route until a new route is installed. `FLOW` stands for both directions, `FLOW.forward` or `FLOW.reverse` for one direction. The name of an entry with `count` stands for all its flows, and `FLOW.SUBFLOW` for one path of a flow over several. Default: [].
 
     handover :
         Handovers from one node or link to another: a short form of the changes above. Default: [].
@@ -5350,7 +5479,7 @@ class Record(TypedDict, total=False):
         Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "cc_state", "cc_pacing_gain", "cc_cwnd_gain", "cc_bandwidth_bps", "cc_min_rtt_s", "cc_inflight_longterm_bytes", "cc_inflight_shortterm_bytes", "cc_bw_shortterm_bps", "cc_extra_acked_bytes", "cc_full_bw_reached", "cc_values", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "modcod", "granted_bps", "requested_bps", "backlog_bytes", "events", "decisions", "losses", "objects", "critical_path"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "held_bytes", "pacing_rate_bps", "cc_state", "cc_pacing_gain", "cc_cwnd_gain", "cc_bandwidth_bps", "cc_min_rtt_s", "cc_inflight_longterm_bytes", "cc_inflight_shortterm_bytes", "cc_bw_shortterm_bps", "cc_extra_acked_bytes", "cc_full_bw_reached", "cc_values", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "modcod", "granted_bps", "requested_bps", "backlog_bytes", "events", "decisions", "losses", "objects", "critical_path"]]
     interval: str
     rows_max: int
     transfers_max: int
@@ -5403,7 +5532,7 @@ class Sweep(TypedDict, total=False):
     until: Until
     metrics: List[str]
     against: str
-    tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams", "probes", "media", "terminals", "modcods"]]
+    tables: List[Literal["flows", "subflows", "links", "drops", "completions", "transfers", "datagrams", "probes", "quic", "media", "terminals", "modcods"]]
     vary: Dict[str, object]
     together: List[Dict[str, object]]
 
