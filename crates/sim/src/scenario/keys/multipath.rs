@@ -276,11 +276,12 @@ delay = \"290 ms\"
             ),
             (
                 vec![FLOW, MULTI, LEO, GEO, "[[at]]\ntime = \"1 s\"\nwithdraw = [\"f.lio\"]\n"],
-                "is not a flow; expected the name of a flow, of an entry, or of a subflow as FLOW.SUBFLOW; did you mean \"f.leo\"",
+                "is not a flow; expected the name of a flow, of an entry, or of a subflow as FLOW.SUBFLOW",
             ),
         ] {
             let problems = read(&parts).map(|_| ()).unwrap_err();
-            assert!(problems.contains(reason), "{parts:?}: {problems}");
+            // The place is between the message and what was expected.
+            assert!(reason.split("; ").all(|part| problems.contains(part)), "{parts:?}: {problems}");
         }
     }
 
