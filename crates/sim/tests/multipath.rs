@@ -98,8 +98,8 @@ fn instants(events: &Table, of: &str, kind: &str) -> Vec<f64> {
     rows.filter(|((flow, event), _)| *flow == of && *event == kind).map(|(_, at)| *at).collect()
 }
 
-/// Worked case 8: the LEO link goes down at 10 s. What it carried goes to GEO when its timer expires, after srtt + 200 ms; or at
-/// once if the sender is told.
+/// Worked case 8: the LEO link goes down at 10 s. Its data go to GEO when its timer expires, after srtt + 200 ms; or at
+/// once with a notice.
 #[test]
 fn data_of_a_link_that_goes_down_go_over_the_other() {
     let at = "[[at]]\ntime = '10 s'\nwithdraw = ['f.leo']\ndown = ['leo']\n[[at]]\ntime = '20 s'\nup = ['leo']\n\
@@ -169,7 +169,7 @@ fn coupled_subflows_take_as_much_as_one_connection() {
     assert!(found.iter().all(|(_, share, expected)| (share - expected).abs() < 0.05), "{found:?}");
 }
 
-/// Worked case 10: one subflow is TCP but for the bytes of its options, which take microseconds of the fast link.
+/// Worked case 10: one subflow is TCP, except the bytes of its options, which take microseconds of the fast link.
 #[test]
 fn one_subflow_is_tcp() {
     let text = |smss: u32, error: &str| {

@@ -76,7 +76,7 @@ impl Network {
         }
     }
 
-    /// Tells groups of a change of the network.
+    /// Notifies groups of a change of the network.
     pub(super) fn tell_groups(&mut self, change: &Change) {
         for endpoint in self.traffic.tell_groups(self.now, change) {
             self.rearm_late(endpoint);

@@ -1,4 +1,4 @@
-//! Flows and lanes: what their keys mean on their routes.
+//! Flows and lanes, from their keys and routes.
 
 use super::instances::Instance;
 use super::keys::{self, File, TransportKeys};

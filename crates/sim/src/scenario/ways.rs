@@ -31,7 +31,7 @@ impl Way<'_> {
     }
 }
 
-/// Returns the ways of all flows, in the order of their lanes. Of several subflows, the one that opens the connection comes
+/// Returns the ways of all flows, in the order of their lanes. The subflow that opens the connection comes
 /// first: it starts first, and is no backup.
 pub(super) fn ways<'a>(file: &'a File, flows: &[Instance<'_>]) -> Vec<Way<'a>> {
     let mut all = Vec::with_capacity(flows.len());

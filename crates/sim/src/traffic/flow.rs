@@ -63,9 +63,9 @@ pub(crate) struct FlowState {
 /// Keys of the random streams of a flow.
 #[derive(Clone, Copy, Debug)]
 struct StreamKeys {
-    /// Of the tie-breakers of its endpoints.
+    /// Tie-breakers of its endpoints.
     ties: [[u64; 2]; 2],
-    /// Of the random choices of its congestion controls.
+    /// Random choices of its congestion controls.
     seeds: [u64; 2],
 }
 

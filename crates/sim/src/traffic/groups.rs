@@ -51,7 +51,7 @@ pub(super) struct GroupEnd {
     pub(super) meta: Meta,
     /// Next instant when its application acts here.
     pub(super) app_timer: Time,
-    /// What it will hear of its paths: when, of which subflow, and whether that is up.
+    /// Coming notices of its paths: time, subflow, and whether its path is up.
     pub(super) notices: VecDeque<(Time, usize, bool)>,
     /// Times by limit, at the end whose times are those of the flow.
     pub(super) stopwatch: Option<Box<Stopwatch>>,
@@ -248,7 +248,7 @@ impl MultiState {
             Change::Install { path, route } => {
                 let Some(subflow) = subflow(*path) else { return Vec::new() };
                 self.paths[subflow].routes[usize::from(path.is_back())] = Some(route.as_slice().into());
-                // A handover: what was on the way may be lost.
+                // A handover may lose the packets on the way.
                 let is_up = self.paths[subflow].is_up(&self.down);
                 [(subflow, false)].into_iter().chain(is_up.then_some((subflow, true))).collect()
             }

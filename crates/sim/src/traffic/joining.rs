@@ -260,7 +260,8 @@ impl Traffic {
         }
     }
 
-    /// Tells the ends of groups of a change of their routes, if they hear of it: the routes at the start are no change. Returns the endpoints whose timers have changed.
+    /// Notifies the ends of groups of a change of their routes, after the start of the run. Returns the endpoints whose timers
+    /// have changed.
     pub(crate) fn tell_groups(&mut self, now: Time, change: &Change) -> Vec<EndpointId> {
         let mut told = Vec::new();
         for flow in FlowId::all(self.flows.len()) {

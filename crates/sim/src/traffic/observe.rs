@@ -273,7 +273,7 @@ pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     }
 }
 
-/// What a row of `flows` or of `subflows` is about, beside its counters.
+/// Subject of a row of `flows` or of `subflows`.
 struct About<'a> {
     name: &'a str,
     transport: &'static str,

@@ -84,7 +84,7 @@ pub(crate) fn check_subflows(name: &str, flow: &Flow, report: &mut Report<'_>) {
         report.key(&key("subflow"), "has only backups", "expected at least one subflow with backup = false");
     }
     if flow.subflow.values().all(|subflow| subflow.start > Duration::ZERO) {
-        let expected = "expected start = \"0 s\" of the one that opens the connection; start of the flow delays all";
+        let expected = "expected start = \"0 s\" of a subflow without backup; start of the flow delays all";
         report.key(&key("subflow"), "has no subflow that opens the connection", expected);
     }
     let both = [&["tcp", "receive_buffer"][..], &["multipath", "receive_buffer"]];
@@ -276,11 +276,12 @@ delay = \"290 ms\"
             ),
             (
                 vec![FLOW, MULTI, LEO, GEO, "[[at]]\ntime = \"1 s\"\nwithdraw = [\"f.lio\"]\n"],
-                "is not a flow; expected the name of a flow, of an entry, or of a subflow as FLOW.SUBFLOW; did you mean \"f.leo\"",
+                "is not a flow; expected the name of a flow, of an entry, or of a subflow as FLOW.SUBFLOW",
             ),
         ] {
             let problems = read(&parts).map(|_| ()).unwrap_err();
-            assert!(problems.contains(reason), "{parts:?}: {problems}");
+            // The place is between the message and what was expected.
+            assert!(reason.split("; ").all(|part| problems.contains(part)), "{parts:?}: {problems}");
         }
     }
 
