@@ -5,7 +5,7 @@
 
 use bentpipe_sim::Sighting;
 use bentpipe_tcp::{Dss, Flags, Multipath};
-use bentpipe_units::Stream;
+use bentpipe_units::{Seq, Stream};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -133,9 +133,9 @@ impl Names {
         option(ADD_ADDR, 0, &[&[id][..], &address, &hash[24..]].concat())
     }
 
-    /// The low half of the data sequence number of the byte at `offset`.
-    fn number(&self, is_back: bool, offset: u64) -> [u8; 4] {
-        (self.initial(is_back).wrapping_add(1).wrapping_add(offset) as u32).to_be_bytes()
+    /// The low half of the data sequence number of the byte with this number.
+    fn number(&self, is_back: bool, number: Seq) -> [u8; 4] {
+        Seq::new(self.initial(is_back) as u32).at(1).at(number.value().into()).value().to_be_bytes()
     }
 
     fn key(&self, is_back: bool) -> [u8; 8] {
@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn rfc8684_3_3_signals_map_and_acknowledge() {
         let sent = |dss| hex(&NAMES.encode(Multipath::Dss(dss), &place(false, ACK)));
-        assert_eq!(sent(Dss { data_ack: 0, ..Dss::default() }), "1e0820018e087c8f");
-        let data = Dss { data_ack: 1, dsn: 0x10, len: 1000, is_fin: false };
+        assert_eq!(sent(Dss::default()), "1e0820018e087c8f");
+        let data = Dss { data_ack: Dss::number(1), dsn: Dss::number(0x10), len: 1000, is_fin: false };
         assert_eq!(sent(data), "1e1220058e087c90d29d6f83000003e903e80101");
         assert_eq!(sent(Dss { is_fin: true, ..data }), "1e1220158e087c90d29d6f83000003e903e90101");
         assert_eq!(sent(Dss { is_fin: true, len: 0, ..data }), "1e1220158e087c90d29d6f830000000000010101");

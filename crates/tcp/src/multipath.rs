@@ -1,7 +1,9 @@
 //! The multipath option of a segment (RFC 8684 §3).
 //!
-//! A connection tells no keys, tokens and hashes: whoever writes segments as bytes adds them. Positions in the data of the
-//! whole multipath connection are offsets from its first byte; the wire has their low 32 bits (DSN and DATA_ACK).
+//! A connection tells no keys, tokens and hashes: whoever writes segments as bytes adds them. Positions in the data of the whole
+//! multipath connection are numbers of 32 bits, as usual on the wire. Here the first byte has number 0.
+
+use bentpipe_units::Seq;
 
 /// The multipath option of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +36,9 @@ pub enum Multipath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Dss {
     /// Everything below has arrived (DATA_ACK). A DATA_FIN counts as a byte.
-    pub data_ack: u64,
-    /// Data offset of the first byte of payload; with `is_fin` and without payload, that of the DATA_FIN.
-    pub dsn: u64,
+    pub data_ack: Seq,
+    /// Number of the first byte of payload (DSN); with `is_fin` and without payload, that of the DATA_FIN.
+    pub dsn: Seq,
     /// Bytes that are mapped: the payload of the segment. 0: no mapping.
     pub len: u16,
     /// Whether the data end behind this mapping (DATA_FIN, RFC 8684 §3.3.3).
@@ -44,6 +46,18 @@ pub struct Dss {
 }
 
 impl Dss {
+    /// The number of the byte at this offset in the data.
+    #[must_use]
+    pub const fn number(offset: u64) -> Seq {
+        Seq::new(0).at(offset)
+    }
+
+    /// The offset in the data of the byte with this number, which is near this one.
+    #[must_use]
+    pub const fn offset(number: Seq, near: u64) -> u64 {
+        number.offset_near(Seq::new(0), near)
+    }
+
     /// Bytes of the option with DATA_ACK and mapping, padded to words: numbers of 4 bytes, no checksum.
     pub const LEN: u8 = 20;
     /// Bytes of the option with DATA_ACK only.

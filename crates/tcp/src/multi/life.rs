@@ -26,7 +26,7 @@ const LONELY: Duration = Duration::from_secs(60);
 impl Meta {
     /// Start: the active end opens the first subflow, and the others at their time; the passive end waits for all of them.
     pub fn open<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        if self.phase != MultiPhase::Closed {
+        if self.phase != MultiPhase::Closed || self.subflows.is_empty() {
             return;
         }
         self.phase = MultiPhase::Opening;
@@ -146,7 +146,8 @@ impl Meta {
     pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_agreed = subflows.connection(i).is_subflow();
         // The third ACK of the first subflow may still be under way while a faster one joins at the passive end.
-        let may_join = self.phase == MultiPhase::Open || (self.phase == MultiPhase::Opening && self.role == Role::Passive);
+        let may_join =
+            self.phase == MultiPhase::Open || (self.phase == MultiPhase::Opening && self.role == Role::Passive);
         if i > 0 && !(is_agreed && may_join) {
             // RFC 8684 §3.2: without the option it is another connection.
             return self.drop_subflow(now, i, subflows);
@@ -214,7 +215,12 @@ impl Meta {
             return;
         }
         let Some(i) = self.messenger(subflows) else { return };
-        let fin = Dss { data_ack: self.shared.data_ack, dsn: self.sender.offered, len: 0, is_fin: true };
+        let fin = Dss {
+            data_ack: Dss::number(self.shared.data_ack),
+            dsn: Dss::number(self.sender.offered),
+            len: 0,
+            is_fin: true,
+        };
         let conn = subflows.connection(i);
         conn.tell(Multipath::Dss(fin));
         self.timers.fin = now + conn.probe_delay(self.timers.fin_backoff);

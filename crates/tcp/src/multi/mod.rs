@@ -147,7 +147,11 @@ impl MetaTimers {
 
 /// The contract with whoever drives it.
 impl Meta {
-    /// An end that has neither sent nor received anything, with a plan for each subflow, 1 to 32.
+    /// Subflows that a connection can have.
+    pub const SUBFLOWS_MAX: usize = u32::BITS as usize;
+
+    /// An end that has neither sent nor received anything, with a plan for each subflow, at least one. It has at most
+    /// [`SUBFLOWS_MAX`](Self::SUBFLOWS_MAX) of them; further plans do not count.
     pub fn new(config: Arc<MultiConfig>, role: Role, plans: &[Plan]) -> Self {
         let scheduler = match &config.own_scheduler {
             Some(own) => own.build(),
@@ -157,7 +161,7 @@ impl Meta {
             role,
             phase: MultiPhase::Closed,
             coupling: Coupling::None,
-            subflows: plans.iter().copied().map(Subflow::new).collect(),
+            subflows: plans.iter().take(Self::SUBFLOWS_MAX).copied().map(Subflow::new).collect(),
             sender: DataSender::default(),
             receiver: DataReceiver::new(&config, 1460),
             scheduler,
@@ -195,7 +199,7 @@ impl Meta {
         let conn = subflows.connection(i);
         let (before, is_open) = (conn.counters().arrived_bytes, conn.state().is_synchronised());
         if let Some(dss) = dss.filter(|_| is_open && self.phase == MultiPhase::Open) {
-            self.on_data_ack(now, dss.data_ack, subflows);
+            self.on_data_ack(now, Dss::offset(dss.data_ack, self.sender.una), subflows);
         }
         self.couple(i, subflows);
         let conn = subflows.connection(i);
@@ -474,7 +478,7 @@ impl Meta {
             self.report(MultiEvent::Restored(i));
         }
         let ack = match segment.multi {
-            Some(Multipath::Dss(dss)) => dss.data_ack,
+            Some(Multipath::Dss(dss)) => Dss::offset(dss.data_ack, self.sender.una),
             // A handshake: nothing was acknowledged before it.
             _ if self.sender.una == 0 => 0,
             _ => return,
@@ -491,7 +495,8 @@ impl Meta {
     /// Data, or the DATA_FIN, came over subflow `i`.
     fn on_data<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, dss: Dss, subflows: &mut S) {
         let was_finished = self.receiver.is_finished();
-        let Dss { dsn, len, is_fin, .. } = dss;
+        let Dss { len, is_fin, .. } = dss;
+        let dsn = Dss::offset(dss.dsn, self.receiver.nxt());
         let rtt = self.subflows.iter().filter_map(|subflow| subflow.echoed).max();
         let (new, fills) = self.receiver.on_data(now, dsn, len.into(), is_fin, rtt, &mut self.counters);
         self.subflows[i].facts.delivered_bytes += new;

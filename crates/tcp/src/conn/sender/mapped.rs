@@ -133,10 +133,11 @@ impl Mapped {
     }
 
     fn signal(&self, start: u64, len: u16) -> Dss {
-        let SharedWindow { data_ack, fin, .. } = self.shared;
+        let SharedWindow { fin, .. } = self.shared;
+        let data_ack = Dss::number(self.shared.data_ack);
         let Some(mapping) = self.at(start).filter(|_| len > 0) else { return Dss { data_ack, ..Dss::default() } };
         let dsn = mapping.dsn + (start - mapping.start);
-        Dss { data_ack, dsn, len, is_fin: fin == Some(dsn + u64::from(len)) }
+        Dss { data_ack, dsn: Dss::number(dsn), len, is_fin: fin == Some(dsn + u64::from(len)) }
     }
 
     /// The SYN or SYN-ACK of the peer came: whether it has the option of this one. `None`: without a handshake it has.

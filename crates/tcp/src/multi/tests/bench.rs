@@ -348,7 +348,7 @@ pub(super) fn plain(tcp: &Config, path: Path, seed: u64, offered: u64, until: Ti
 /// The signal of a segment with a mapping: data offset, bytes.
 pub(super) fn mapping(segment: &Segment) -> Option<(u64, u64)> {
     match segment.multi {
-        Some(Multipath::Dss(dss)) if dss.len > 0 => Some((dss.dsn, dss.len.into())),
+        Some(Multipath::Dss(dss)) if dss.len > 0 => Some((dss.dsn.value().into(), dss.len.into())),
         _ => None,
     }
 }
