@@ -125,9 +125,9 @@ impl Maps {
         let is_above = station_km > ground_km.max(rain_height_km);
         let mut vapour = [0.0; CLOUDY.len()];
         let mut clouds = [0.0; CLOUDY.len()];
-        for which in 0..CLOUDY.len() {
-            vapour[which] = self.falling(Map::Vapour(which), Map::ScaleHeight(which), at, station_km)?;
-            clouds[which] = if is_above { 0.0 } else { self.bilinear(Map::Cloud(which), at)? };
+        for (which, (vapour, cloud)) in vapour.iter_mut().zip(&mut clouds).enumerate() {
+            *vapour = self.falling(Map::Vapour(which), Map::ScaleHeight(which), at, station_km)?;
+            *cloud = if is_above { 0.0 } else { self.bilinear(Map::Cloud(which), at)? };
         }
         let surface_k = self.bilinear(Map::Temperature, at)?;
         let temperature_k = (surface_k - LAPSE_K_KM * (station_km - ground_km)).max(COLDEST_K.min(surface_k));
