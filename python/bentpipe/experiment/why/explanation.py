@@ -271,16 +271,16 @@ class _Story:
         self.changes_most = changes_most
         self.content = result.scenario.to_dict()
         self.paths = [name for name in result.scenario.subflow_names if name.rpartition(".")[0] == flow]
-        self.losses = self._of_paths("losses")
-        self.decisions = self._of_paths("decisions")
+        self.losses = self._join_paths("losses")
+        self.decisions = self._join_paths("decisions")
         self.rtt_s = median_rtt_s(result, flow)
 
-    def _of_paths(self, name: str) -> pl.DataFrame:
+    def _join_paths(self, name: str) -> pl.DataFrame:
         """Return the rows of the flow and of its paths, in order of time."""
         rows = [self.result.series(name, each) for each in (self.flow, *self.paths)]
         return pl.concat(rows).sort("time_s", maintain_order=True) if self.paths else rows[0]
 
-    def _named(self, flow: str) -> str:
+    def _name_path(self, flow: str) -> str:
         """Name the path of a happening, if the flow has several."""
         return f"{flow.rpartition('.')[2]}: " if flow in self.paths else ""
 
@@ -463,14 +463,14 @@ class _Story:
                 text += f"; {said}"
             elif event == "transfer":
                 numbers["size_bytes"] = value
-            yield Happening(time_s, kind, self._named(row["flow"]) + text, numbers)
+            yield Happening(time_s, kind, self._name_path(row["flow"]) + text, numbers)
 
     def _retransmissions(self) -> Iterator[Happening]:
         """List retransmissions. Retransmissions within a round trip are one happening."""
         for flow in (self.flow, *self.paths):
             for times in self._bursts(flow, "retransmission"):
                 until = f", until {times[-1]:.4f} s" if times[-1] > times[0] else ""
-                text = f"{self._named(flow)}{formatting.count(len(times), 'segment')} retransmitted{until}"
+                text = f"{self._name_path(flow)}{formatting.count(len(times), 'segment')} retransmitted{until}"
                 yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
 
     def _reinjections(self) -> Iterator[Happening]:
@@ -478,7 +478,7 @@ class _Story:
         for flow in self.paths:
             for times in self._bursts(flow, "reinjected"):
                 what = formatting.count(len(times), "segment")
-                text = f"{self._named(flow)}gets {what} that another path carries and that hold up the data"
+                text = f"{self._name_path(flow)}gets {what} that another path carries and that hold up the data"
                 yield Happening(times[0], "reinjection", text, {"segments": len(times), "until_s": times[-1]})
 
     def _bursts(self, flow: str, event: str) -> list[list[float]]:
