@@ -99,7 +99,8 @@ impl Names {
         option(MP_CAPABLE, VERSION, &[&[HMAC_SHA256][..], &keys].concat())
     }
 
-    /// RFC 8684 §3.2, figures 5 to 7: the token of the peer and a number; a number and 64 bits of an HMAC; 160 bits.
+    /// RFC 8684 §3.2, figures 5 to 7. SYN: the token of the peer and a random number. SYN-ACK: 64 bits of an HMAC and a
+    /// random number. Third segment: 160 bits of an HMAC.
     fn join(&self, id: u8, is_backup: bool, place: &Place) -> Vec<u8> {
         let Place { is_back, subflow, flags, .. } = *place;
         let (own, other) = (self.nonce(is_back, subflow), self.nonce(!is_back, subflow));
@@ -171,9 +172,9 @@ fn option(subtype: u8, low: u8, rest: &[u8]) -> Vec<u8> {
 /// Names of all multipath connections of a run, as their packets are seen.
 #[derive(Debug, Default)]
 pub(crate) struct Keyring {
-    /// By flow and connection: the names, and the initial sequence numbers in both directions.
+    /// Names, and initial sequence numbers in both directions, by flow and connection.
     subflows: BTreeMap<(usize, u32), (Names, [u32; 2])>,
-    /// By flow: multipath connections so far, and the names of the last one.
+    /// Multipath connections so far, and the names of the last one, by flow.
     flows: BTreeMap<usize, (u64, Names)>,
 }
 

@@ -1,7 +1,7 @@
 //! The multipath option of a segment (RFC 8684 §3).
 //!
-//! A connection tells no keys, tokens and hashes: whoever writes segments as bytes adds them. Positions in the data of the whole
-//! multipath connection are numbers of 32 bits, as usual on the wire. Here the first byte has number 0.
+//! A connection has no keys, tokens and hashes: the code that writes segments as bytes adds them. Positions in the data
+//! of the whole multipath connection are numbers of 32 bits, as usual on the wire. Here the first byte has number 0.
 
 use bentpipe_units::Seq;
 
@@ -32,7 +32,7 @@ pub enum Multipath {
     FastClose,
 }
 
-/// Data sequence signal: what arrived of the data, and which data a segment carries (RFC 8684 §3.3).
+/// Data sequence signal: the data that arrived, and the data that a segment carries (RFC 8684 §3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Dss {
     /// Everything below has arrived (DATA_ACK). A DATA_FIN counts as a byte.

@@ -1,13 +1,15 @@
-//! The window of a subflow whose increase is coupled with that of its siblings (RFC 6356 §3): Reno's, but for the increase of
-//! congestion avoidance and the reduction by a loss, which the [meta](crate::multi::Meta) computes from all subflows.
+//! Congestion window of a subflow, coupled with the windows of its siblings (RFC 6356 §3). It is Reno's window with two
+//! changes: the [meta](crate::multi::Meta) computes the increase in congestion avoidance and the reduction after a loss
+//! from all subflows.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 
-/// What the subflows of a multipath connection leave to one of them.
+/// Increase and decrease of the window of one subflow, computed from all subflows of its multipath connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Siblings {
-    /// Segments by which an acknowledged segment grows the window in congestion avoidance. Negative: it shrinks.
+    /// Growth of the window for each acknowledged segment in congestion avoidance, segments. Negative: the window
+    /// shrinks.
     pub increase: f64,
     /// Share of the window that a loss takes away, 0 to 1.
     pub decrease: f64,

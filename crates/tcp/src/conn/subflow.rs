@@ -10,8 +10,8 @@ use bentpipe_units::{Duration, Time};
 
 /// Seams for whoever drives several connections as one.
 impl Connection {
-    /// Makes the connection a subflow that opens with this option of the SYN; with `is_coupled`, its window grows as
-    /// [`couple`](Self::couple) says. Call this before [`open`](Self::open).
+    /// Makes the connection a subflow that opens with this option of the SYN. With `is_coupled`,
+    /// [`couple`](Self::couple) sets the growth of its window. Call this before [`open`](Self::open).
     pub fn begin_subflow(&mut self, opening: Multipath, is_coupled: bool) {
         if self.life.state == State::Closed {
             self.tcb.sender.begin_mapped(Mapped::new(opening, is_coupled));
@@ -94,8 +94,9 @@ impl Connection {
         self.tcb.receiver.ack_soon();
     }
 
-    /// The peer does not know multipath connections, or the path takes its options away: the connection is plain TCP from here on,
-    /// with a receive buffer of `buffer` bytes, and the peer has advertised a window of `window` bytes (RFC 8684 §3.7).
+    /// Falls back to plain TCP, because the peer or the path does not support multipath options (RFC 8684 §3.7). The
+    /// connection then has a receive buffer of `buffer` bytes. `window`: receive window that the peer has advertised,
+    /// bytes.
     pub fn end_signals(&mut self, buffer: u64, window: u64) {
         let tcb = &mut self.tcb;
         if let Some(mapped) = tcb.sender.mapped_mut() {
@@ -180,7 +181,7 @@ impl Connection {
         self.tcb.sender.mapped()
     }
 
-    /// The data below `data_una` were acknowledged: forgets the mappings that nobody needs.
+    /// Forgets the mappings of acknowledged bytes whose data below `data_una` are acknowledged, too.
     pub(crate) fn release(&mut self, data_una: u64) {
         let una = self.tcb.sender.space.una;
         if let Some(mapped) = self.tcb.sender.mapped_mut() {

@@ -157,7 +157,7 @@ impl Meta {
         None
     }
 
-    /// Asks the scheduler, and gives what it says.
+    /// Gives data to the subflow that the scheduler chooses, and returns this subflow.
     fn assign_chosen<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) -> Option<usize> {
         match self.scheduler.choose(&self.view) {
             Choice::Wait => None,
@@ -186,8 +186,8 @@ impl Meta {
         }
     }
 
-    /// The receive window is full: the fastest subflow with room carries the data that block it, if the one that has them is much
-    /// slower, and that one's window is halved (C. Raiciu et al. 2012, §4.2).
+    /// Gives the data that block the full receive window to the fastest subflow with room, if the subflow that carries
+    /// them is much slower. The window of the slower subflow is halved (C. Raiciu et al. 2012, §4.2).
     fn assign_blocking<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) -> Option<usize> {
         let i = self.view.fastest(PathView::is_ready)?;
         let (start, end, carrier) = self.awaited(subflows)?;

@@ -52,8 +52,8 @@ words! {
         "rto" => Rto,
         /// The end hears that a link on its route goes down; else its retransmission timer expires.
         "told" => Told,
-        /// Nothing of the data is acknowledged for a timeout: the first unacknowledged segment goes to an idle subflow. After four
-        /// timeouts the subflow gets no more data until it answers (Linux 6).
+        /// The data timer expires: no data were acknowledged for one timeout. The first unacknowledged segment goes to
+        /// an idle subflow. After four timeouts the subflow gets no more data until it answers (Linux 6).
         "data-timer" => DataTimer,
     }
 }

@@ -7,7 +7,7 @@ pub enum MultiEvent {
     Established,
     /// This subflow has joined.
     Joined(usize),
-    /// This subflow does not deliver: what it carries is given to others.
+    /// This subflow does not deliver: its data are given to others.
     Failed(usize),
     /// This subflow delivers again.
     Restored(usize),

@@ -8,7 +8,7 @@ use crate::conn::agreed::window_shift;
 use crate::{Dss, Flags, Multipath, Role, Segment};
 use bentpipe_units::{Duration, Time};
 
-/// Where a multipath connection is in its life.
+/// Phase of a multipath connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MultiPhase {
     Closed,
@@ -68,7 +68,8 @@ impl Meta {
         }
     }
 
-    /// Gives up subflow `i`: its data go to others, its peer gets a reset, and is told over another subflow (REMOVE_ADDR).
+    /// Gives up subflow `i`. Other subflows carry its data. The peer gets a reset, and REMOVE_ADDR over another
+    /// subflow.
     pub fn withdraw<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         if matches!(self.subflows[i].stage, Stage::Planned(_)) {
             self.subflows[i].stage = Stage::Planned(Time::NEVER);
@@ -81,7 +82,8 @@ impl Meta {
         self.drop_subflow(now, i, subflows);
     }
 
-    /// Uses subflow `i` only if no other is usable, or regularly. The peer is asked to do the same (MP_PRIO).
+    /// Makes subflow `i` a backup or a regular subflow. A backup is used only if no other subflow is usable. MP_PRIO
+    /// requests the same from the peer.
     pub fn set_backup<S: Subflows + ?Sized>(&mut self, i: usize, is_backup: bool, subflows: &mut S) {
         if std::mem::replace(&mut self.subflows[i].facts.is_backup, is_backup) != is_backup {
             subflows.connection(i).tell(Multipath::Priority { is_backup });
@@ -89,7 +91,8 @@ impl Meta {
         }
     }
 
-    /// The driver has heard that the route of subflow `i` is interrupted. Only heeded with [`ReinjectOn::Told`].
+    /// Handles a notice that the route of subflow `i` is interrupted. The notice has an effect only with
+    /// [`ReinjectOn::Told`].
     pub fn on_path_down<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
         if self.config.reinject.on == ReinjectOn::Told {
             self.fail(i, subflows);
@@ -97,7 +100,7 @@ impl Meta {
         }
     }
 
-    /// The driver has heard that it is whole again.
+    /// Handles a notice that the route of subflow `i` is usable again.
     pub fn on_path_up(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
         if std::mem::take(&mut subflow.is_down) && std::mem::take(&mut subflow.facts.is_failed) {
@@ -267,7 +270,7 @@ impl Meta {
         self.on_subflow_closed(now, i, subflows);
     }
 
-    /// Nothing follows.
+    /// Ends the connection: stops its timers and reports the result.
     pub(super) fn end(&mut self) {
         if self.phase == MultiPhase::Ended {
             return;
@@ -358,7 +361,7 @@ impl Meta {
         }
     }
 
-    /// From here on it is plain TCP over the first subflow, whose offsets are those of the data.
+    /// Falls back to plain TCP over the first subflow, whose offsets are the offsets of the data.
     fn fall_back<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
         self.phase = MultiPhase::Plain;
         self.timers = super::MetaTimers::STOPPED;

@@ -18,7 +18,7 @@
 //!
 //! - A closed receive window is probed by a segment without data that the peer has to answer, as for a connection of TCP here.
 //! - Keys, tokens and hashes are no part of the model: whoever writes bytes adds them.
-//! - Reinjected data go to the usable subflow with the least round-trip time, whatever the scheduler.
+//! - Reinjected data go to the usable subflow with the least round-trip time, with any scheduler.
 
 mod assign;
 mod config;
@@ -49,10 +49,13 @@ use subflows::{Stage, Subflow};
 
 /// One end of a multipath connection. Subflow `i` of one end is subflow `i` of the other; subflow 0 is the first.
 ///
-/// Its driver makes these calls. Arrivals go to [`handle`](Self::handle) instead of the connection, and events of the connections
-/// to [`on_event`](Self::on_event). Timers of a connection are the driver's; those of the meta are due at
-/// [`next_wakeup`](Self::next_wakeup). After each call, and after a connection's timer, the driver asks for the
-/// [`next_subflow`](Self::next_subflow) and lets it transmit, until there is none.
+/// Tasks of its driver:
+///
+/// - Pass arriving segments to [`handle`](Self::handle) instead of the connection.
+/// - Pass events of the connections to [`on_event`](Self::on_event).
+/// - Serve the timers of the connections. Timers of the meta are due at [`next_wakeup`](Self::next_wakeup).
+/// - After each call, and after a connection's timer, let the [`next_subflow`](Self::next_subflow) transmit. Repeat
+///   this until it returns `None`.
 ///
 /// ```
 /// use bentpipe_tcp::multi::{Meta, MultiConfig, Plan, Subflows};
@@ -101,19 +104,19 @@ pub struct Meta {
     sender: DataSender,
     receiver: DataReceiver,
     scheduler: Box<dyn Scheduler>,
-    /// What the headers of all subflows tell now, and the shift of their windows.
+    /// State of all data in the headers of all subflows, and the shift of their windows.
     shared: SharedWindow,
     shift: u8,
     /// Subflows that have to transmit, as bits.
     touched: u32,
-    /// Whether the subflows were told that more data wait.
+    /// Whether the subflows were notified that more data wait.
     is_backlogged: bool,
     /// The subflow that was given data last.
     last: usize,
     timers: MetaTimers,
     events: VecDeque<MultiEvent>,
     counters: MultiCounters,
-    /// Kept, so that they are not made anew for each segment.
+    /// Kept to avoid new allocations for each segment.
     view: SchedulerView,
     members: Vec<Member>,
     stranded: Vec<(u64, u64)>,
@@ -122,15 +125,15 @@ pub struct Meta {
 /// Timers of a multipath connection, beside those of its subflows; [`Time::NEVER`]: it does not run.
 #[derive(Clone, Copy, Debug)]
 struct MetaTimers {
-    /// A closed receive window is probed, and by which factor later than the first time.
+    /// Next probe of a closed receive window, and the factor on the delay of the first probe.
     probe: Time,
     probe_backoff: u32,
-    /// The DATA_FIN leaves again, and by which factor later than the first time.
+    /// Next retransmission of the DATA_FIN, and the factor on the delay of the first one.
     fin: Time,
     fin_backoff: u32,
-    /// No subflow has been open for so long that the connection ends.
+    /// End of the connection, because no subflow has been open for too long.
     lonely: Time,
-    /// Nothing of the data was acknowledged for a timeout.
+    /// Expiry of the data timer: no data were acknowledged for one timeout.
     data: Time,
 }
 
@@ -429,7 +432,7 @@ impl Meta {
         self.advance_close(now, subflows);
     }
 
-    /// Before an ACK of subflow `i`: what its siblings leave to its window.
+    /// Couples the window of subflow `i` with its siblings, before the subflow handles an ACK.
     fn couple<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
         if matches!(self.coupling, Coupling::None | Coupling::Auto) || self.subflows[i].stage != Stage::Open {
             return;
@@ -462,7 +465,7 @@ impl Meta {
         self.subflows[i].note_loss(acked);
     }
 
-    /// A segment came over subflow `i`: it delivers, and it tells the receive window.
+    /// Notes that subflow `i` delivers, and notes the receive window of the segment that arrived on it.
     fn note_answer<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, segment: &Segment, subflows: &mut S) {
         let conn = subflows.connection(i);
         let (srtt, window) = (conn.srtt(), conn.window_in(segment));
@@ -510,7 +513,7 @@ impl Meta {
         }
     }
 
-    /// Every subflow tells the same.
+    /// Gives the state of all data to every subflow, if this state changed.
     fn share<S: Subflows + ?Sized>(&mut self, subflows: &mut S) {
         let shared = self.receiver.shared(self.shift, self.sender.fin());
         if shared != self.shared {

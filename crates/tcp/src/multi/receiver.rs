@@ -1,7 +1,7 @@
 //! The data that arrived on all subflows, in the order of the data, and the one receive buffer (RFC 8684 §3.3.5).
 //!
-//! Positions are offsets in the data, and a mapping says where bytes belong. They count as soon as they arrive, even if bytes
-//! before them are missing in their subflow. (Linux waits until they are in order in their subflow, too.)
+//! Positions are offsets in the data, and mappings give the positions of bytes. Bytes count as soon as they arrive,
+//! even if bytes before them are missing in their subflow. (Linux waits until they are in order in their subflow, too.)
 
 use super::events::MultiCounters;
 use super::MultiConfig;
@@ -53,14 +53,14 @@ impl DataReceiver {
         (new, arrival.delivered > len)
     }
 
-    /// What every subflow tells the peer.
+    /// Returns the state of all data that every subflow signals to the peer.
     pub(super) fn shared(&mut self, shift: u8, fin: Option<u64>) -> SharedWindow {
         self.data.window(shift);
         SharedWindow { data_ack: self.data.ack_offset(), window: self.data.room(), fin }
     }
 
-    /// The application takes up to `bytes`. Returns how many it got, and whether the window opens by so much that the peer has to
-    /// hear of it.
+    /// Hands up to `bytes` bytes to the application. Returns the bytes handed over, and whether the window opens enough
+    /// that the peer needs an update.
     pub(super) fn read(&mut self, bytes: u64) -> (u64, bool) {
         self.data.on_ack_sent(&mut self.timers);
         let taken = self.data.read(bytes);

@@ -1,12 +1,12 @@
-//! The data to send, in the order of the data: what waits, what is acknowledged, what the receive window allows, and what is to be
-//! reinjected. Which subflow carries what is known to the subflows.
+//! The data to send, in the order of the data: waiting data, acknowledged data, the receive window, and the data to
+//! reinject. Each subflow knows the data that it carries.
 
 use std::collections::VecDeque;
 
 /// The sending side of a multipath connection. Positions are offsets in the data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DataSender {
-    /// First byte that the peer has not acknowledged, and next one that no subflow was given.
+    /// First byte that the peer has not acknowledged, and first byte that no subflow was given.
     pub(super) una: u64,
     pub(super) nxt: u64,
     /// Bytes that the application has written.
@@ -51,7 +51,8 @@ impl DataSender {
         self.una.min(self.offered)
     }
 
-    /// The peer has everything below `ack` (DATA_ACK). Whether that is news; what was never sent is ignored.
+    /// The peer has everything below `ack` (DATA_ACK). Returns whether that is news. An `ack` of data that were never
+    /// sent is ignored.
     pub(super) fn on_ack(&mut self, ack: u64) -> bool {
         let end = self.nxt + u64::from(self.is_closing && self.nxt == self.offered);
         if ack <= self.una || ack > end {

@@ -32,7 +32,7 @@ pub struct Plan {
     pub is_backup: bool,
 }
 
-/// Where a subflow is in its life.
+/// Stage of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It joins at this instant.

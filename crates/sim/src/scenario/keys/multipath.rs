@@ -254,24 +254,24 @@ delay = \"290 ms\"
                 ],
                 "flow.f.tcp.receive_buffer = \"2 MB\" contradicts multipath.receive_buffer",
             ),
-            (
-                vec![FLOW, MULTI, LEO, "backup = true\n", GEO, "backup = true\n"],
-                "flow.f.subflow has only backups",
-            ),
+            (vec![FLOW, MULTI, LEO, "backup = true\n", GEO, "backup = true\n"], "flow.f.subflow has only backups"),
             (
                 vec![FLOW, MULTI, LEO, "start = \"1 s\"\n", &start("start = \"2 s\"\n")],
                 "flow.f.subflow has no subflow that opens the connection",
             ),
-            (
-                vec![FLOW, MULTI, &LEO.replace("leo]", "reverse]"), GEO],
-                "could be mistaken for a direction of the flow",
-            ),
+            (vec![FLOW, MULTI, &LEO.replace("leo]", "reverse]"), GEO], "could be mistaken for a direction of the flow"),
             (
                 vec![FLOW, MULTI, LEO, GEO, "[node.hub]\nmiddlebox = [\"split\"]\n"],
                 "passes \"split\" at \"hub\", which knows one path only",
             ),
             (
-                vec![FLOW, MULTI, LEO, GEO, "[[at]]\ntime = \"1 s\"\ninstall = [{ flow = \"f\", route = [\"server\", \"ship\"] }]\n"],
+                vec![
+                    FLOW,
+                    MULTI,
+                    LEO,
+                    GEO,
+                    "[[at]]\ntime = \"1 s\"\ninstall = [{ flow = \"f\", route = [\"server\", \"ship\"] }]\n",
+                ],
                 "has subflows, each with its own route; expected one of them, such as \"f.",
             ),
             (

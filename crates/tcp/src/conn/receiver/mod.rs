@@ -187,7 +187,7 @@ impl Receiver {
         self.tune_by(now, timestamps.map(|timestamps| since(now, timestamps.echo)));
     }
 
-    /// The same, by a segment whose echo left `echoed` ago.
+    /// Tunes the receive buffer after a segment arrived. `echoed`: age of the timestamp that the segment echoes.
     pub(crate) fn tune_by(&mut self, now: Time, echoed: Option<Duration>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);

@@ -57,7 +57,7 @@ impl Sender {
         self.extras.as_mut()?.mapped.as_deref_mut()
     }
 
-    /// The same, if the peer agreed to it.
+    /// The state of a subflow, if the connection is one and the peer agreed to it.
     #[inline]
     pub(crate) fn agreed_mapped_mut(&mut self) -> Option<&mut Mapped> {
         self.mapped_mut().filter(|mapped| mapped.is_agreed)

@@ -69,7 +69,7 @@ impl Sender {
                 match &episode.prr {
                     Some(prr) if pipe < prr.window() => (prr.window() - pipe).max(smss),
                     Some(_) => 0,
-                    // RFC 6675 §5, step C: a segment has to fit, however small the next one is.
+                    // RFC 6675 §5, step C: a full segment has to fit, even if the next one is smaller.
                     None if pipe + smss > cwnd => 0,
                     None => cwnd - pipe,
                 }

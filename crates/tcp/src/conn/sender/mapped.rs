@@ -1,18 +1,19 @@
-//! A connection that is a subflow of a multipath connection (RFC 8684): which data its bytes are, and what the headers of its
-//! segments tell of all data. The [meta](crate::multi::Meta) above it decides both.
+//! State of a connection that is a subflow of a multipath connection (RFC 8684). It maps the bytes of the subflow to
+//! data, and holds the state of all data that the headers of its segments carry. The [meta](crate::multi::Meta) above
+//! it decides both.
 
 use crate::multipath::{Dss, Multipath};
 use crate::segment::{Options, PlainSegment, Segment, OPTIONS_MAX};
 use std::collections::VecDeque;
 
-/// State of all data of a multipath connection that every subflow tells the peer.
+/// State of all data of a multipath connection, which every subflow signals to the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedWindow {
     /// Everything below has arrived in order.
     pub data_ack: u64,
     /// Room of the one receive buffer from there on, bytes.
     pub window: u64,
-    /// Where the data that this end sends end, once that is known.
+    /// End of the data that this endpoint sends, once it is known.
     pub fin: Option<u64>,
 }
 
@@ -24,7 +25,7 @@ pub(crate) struct Mapping {
     /// Offset in the data of the first byte.
     pub(crate) dsn: u64,
     pub(crate) len: u64,
-    /// Whether another subflow was asked to carry them too.
+    /// Whether the data were queued for another subflow, too.
     pub(crate) is_reinjected: bool,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Mapped {
     pub(crate) shared: SharedWindow,
     /// The window field that arrived last: an ACK with another one is no duplicate.
     last_window: u16,
-    /// What the subflow carries, in its own order.
+    /// Mappings of the data that the subflow carries, in the order of its bytes.
     pub(crate) mappings: VecDeque<Mapping>,
 }
 
@@ -105,7 +106,7 @@ impl Mapped {
         (self.shared.window >> shift).min(65_535) as u16
     }
 
-    /// An acceptable segment arrived with this window field. Whether it is the one that arrived before.
+    /// Notes the window field of an acceptable segment. Returns whether it equals the window field before.
     pub(crate) fn note_window(&mut self, window: u16) -> bool {
         std::mem::replace(&mut self.last_window, window) == window
     }

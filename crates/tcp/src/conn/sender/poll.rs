@@ -304,9 +304,9 @@ impl Sender {
         }
     }
 
-    /// Returns the data in flight after duplicate ACKs, and what limited transmit adds to the window. RFC 3042: one new segment
-    /// for each of the first two duplicate ACKs. With SACK what was reported has left the pipe, which gives the same, unless ACKs
-    /// are counted.
+    /// Returns the data in flight after duplicate ACKs, and the bytes that limited transmit adds to the window.
+    /// RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK, reported data have left the pipe,
+    /// which gives the same, unless ACKs are counted.
     pub(super) fn limited_transmit(&self, cx: &Context) -> (u64, u64) {
         let dupacks = u64::from(self.episode.dupacks);
         let counts_data = cx.agreed.sack && !self.detector.counts_acks();

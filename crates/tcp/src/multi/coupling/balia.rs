@@ -4,7 +4,7 @@
 use super::{sum, Member};
 use crate::cc::Siblings;
 
-/// With x = W / R and b = max x_i / x_r: an increase of x_r / (R_r (Σ x_i)²) · (1 + b) / 2 · (4 + b) / 5; a loss takes
+/// Increase: x_r / (R_r (Σ x_i)²) · (1 + b) / 2 · (4 + b) / 5, with x = W / R and b = max x_i / x_r. A loss takes
 /// min(b, 1.5) / 2 of the window.
 pub(super) fn share(r: usize, members: &[Member]) -> Siblings {
     let rate = |member: &Member| member.window / member.rtt;

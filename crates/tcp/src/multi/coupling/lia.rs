@@ -1,5 +1,5 @@
-//! LIA: linked increases (RFC 6356 §3). Each subflow grows by the same amount per ACK, chosen so that all together are as fast as
-//! one flow on the best path, and no subflow grows faster than a flow of its own.
+//! LIA: linked increases (RFC 6356 §3). Each subflow grows by the same amount per ACK. With this amount, all subflows
+//! together are as fast as one flow on the best path. No subflow grows faster than a regular TCP flow on its path.
 
 use super::{sum, Member};
 use crate::cc::Siblings;

@@ -1,5 +1,5 @@
-//! Coupled congestion control: in congestion avoidance, the window of a subflow grows by what its siblings leave to it, so that all
-//! together take no more from a shared bottleneck than one flow (RFC 6356 §2).
+//! Coupled congestion control: in congestion avoidance, the growth of a subflow's window depends on its siblings. All
+//! subflows together then take no more from a shared bottleneck than one flow (RFC 6356 §2).
 //!
 //! Slow start, the detection of losses and ECN belong to each subflow. Windows are in segments, times in seconds.
 
@@ -58,7 +58,7 @@ pub(crate) struct Member {
 }
 
 impl Coupling {
-    /// Returns the coupling of subflows with these configurations: what `auto` means for them.
+    /// Returns the coupling of subflows with these configurations. `auto` becomes `lia` or `none`.
     ///
     /// # Errors
     ///

@@ -5,8 +5,12 @@
 use super::{sum, Member};
 use crate::cc::Siblings;
 
-/// (W_r / R_r²) / (Σ W_i / R_i)² + a_r / W_r. Best paths B have the largest l_i / R_i², where l_i is what was acknowledged between
-/// losses; M have the largest window; C is B without M. a_r is 1 / (N |C|) in C, -1 / (N |M|) in M, else 0; all are 0 if C is empty.
+/// Increase: (W_r / R_r²) / (Σ W_i / R_i)² + a_r / W_r.
+///
+/// - B: the best paths, with the largest l_i / R_i². l_i: bytes acknowledged between losses.
+/// - M: the paths with the largest window.
+/// - C: the paths of B that are not in M.
+/// - a_r: 1 / (N |C|) in C, -1 / (N |M|) in M, else 0. All are 0 if C is empty.
 pub(super) fn share(r: usize, members: &[Member]) -> Siblings {
     let rate = sum(members, |member| member.window / member.rtt);
     let quality = |member: &Member| member.between / (member.rtt * member.rtt);

@@ -1,9 +1,10 @@
 //! blest: waits for the fastest subflow if a segment on a slower one would block the receive window (S. Ferlin et al., "BLEST:
 //! Blocking Estimation-based MPTCP Scheduler for Heterogeneous Networks", IFIP Networking 2016).
 //!
-//! A segment on the slow subflow s stays unacknowledged for about a round trip of s. In that time the fast subflow f would send X
-//! segments. If these and what s carries do not fit the receive window, sending on s would stop f, so nobody sends. A factor λ on
-//! X follows mistakes: it rises after a segment blocked the window nevertheless, and falls slowly.
+//! A segment on the slow subflow s stays unacknowledged for about a round trip of s. In that time the fast subflow f
+//! would send X segments. If these segments and the data on s do not fit the receive window together, a segment on s
+//! would stop f. The scheduler then waits. A factor λ on X follows mistakes: it rises after a segment blocked the
+//! window nevertheless, and falls slowly.
 //!
 //! DEVIATION: the number of round trips of f is rounded up, and λ begins with 1.2, as in the implementation of the authors; the
 //! paper does not round and begins with 1.0.

@@ -1,8 +1,8 @@
-//! ecf: waits for the fastest subflow if it would deliver all that is left before a segment on a slower one (Y. Lim et al., "ECF: An
-//! MPTCP Path Scheduler to Manage Heterogeneous Paths", CoNEXT 2017).
+//! ecf: waits for the fastest subflow if it would deliver all remaining data before a segment on a slower one (Y. Lim
+//! et al., "ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths", CoNEXT 2017).
 //!
-//! With k bytes left, the fast subflow f needs (1 + k / cwnd_f) round trips. If these end before one round trip of the slow
-//! subflow s, and s would not deliver all much sooner itself, nobody sends.
+//! With k bytes left, the fast subflow f needs (1 + k / cwnd_f) round trips. If these end before one round trip of the
+//! slow subflow s, and s itself would not deliver all data much sooner, the scheduler waits.
 //!
 //! DEVIATION: k is at least the window of the subflow, as in the implementation of the authors; in the paper it is not, so that
 //! the last segments of a transfer could go to the slow subflow.

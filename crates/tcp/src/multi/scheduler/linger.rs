@@ -1,8 +1,8 @@
 //! linger: the subflow that takes the least time to send what it was given, as in Linux 6 (`mptcp_subflow_get_send`).
 //!
-//! What a subflow was given is all that it has not got acknowledged; the time is that at its mean pacing rate. The subflow is
-//! kept for a burst. Data go to its send buffer, not only into its congestion window. If the chosen one has no room there, nobody
-//! sends: the next best is not tried.
+//! Data given to a subflow count until they are acknowledged. The time to send them follows from the mean pacing rate
+//! of the subflow. The subflow is kept for a burst. Data go to its send buffer, not only into its congestion window. If
+//! the send buffer of the chosen subflow is full, the scheduler waits: it does not try the next best subflow.
 
 use super::{Choice, NoSettings, PathView, Scheduler, SchedulerView};
 

@@ -1,7 +1,8 @@
 //! Schedulers: which subflow carries the next segment.
 //!
-//! A scheduler is asked while data wait and the receive window allows a segment, and whenever a subflow could carry what others
-//! carry already. It sees all subflows ([`SchedulerView`]) and names one, or waits. Reinjection is not its affair.
+//! A scheduler chooses a subflow while data wait and the receive window allows a segment. It also chooses whenever a
+//! subflow could carry data that others carry already. It sees all subflows ([`SchedulerView`]) and names one, or
+//! waits. Reinjection is the task of the [meta](super::Meta).
 //!
 //! A new scheduler is one file here and one line in [`registry!`] below.
 
@@ -61,7 +62,7 @@ pub enum Choice {
     Wait,
 }
 
-/// What a scheduler sees.
+/// View of a multipath connection for a scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct SchedulerView {
     /// The present.
@@ -78,7 +79,7 @@ pub struct SchedulerView {
     pub paths: Vec<PathView>,
 }
 
-/// What a scheduler sees of a subflow.
+/// View of a subflow for a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathView {
     /// Whether it may carry data: open, not failed, and not a backup while others are open.

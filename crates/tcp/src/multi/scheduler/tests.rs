@@ -71,8 +71,8 @@ fn redundant_repeats_before_it_sends() {
     assert_eq!(scheduler.choose(&view), Choice::Wait, "new data have no window");
 }
 
-/// n = 0.6 / 0.04 + 1 = 16 round trips of LEO, X = (50 + 7.5) · 16 = 920 segments; 1100 - (100 + 1) are left: with 1.0 it sends, with
-/// 1.2 · 920 = 1104 it waits.
+/// n = 0.6 / 0.04 + 1 = 16 round trips of LEO, X = (50 + 7.5) · 16 = 920 segments. 1100 - (100 + 1) = 999 segments are
+/// left. With λ = 1.0 it sends. With λ = 1.2 it waits, because 1.2 · 920 = 1104.
 #[test]
 fn ferlin_2016_blest() {
     let choose = |lambda, window| {

@@ -27,11 +27,11 @@ pub(super) struct Path {
     pub(super) segment_time: Duration,
     /// Segments with data that wait.
     pub(super) queue: usize,
-    /// Loss of segments with data: every one whose draw lies below, of 65,536.
+    /// Loss rate of segments with data, of 65,536: a segment with a smaller draw is lost.
     pub(super) loss: u64,
-    /// The same, of all segments without data.
+    /// Loss rate of all segments without data, of 65,536.
     pub(super) ack_loss: u64,
-    /// Nothing arrives that would at such times.
+    /// Outages: a segment that would arrive in such an interval is lost.
     pub(super) down: Vec<(Time, Time)>,
     /// Someone on the path takes the multipath options away, from this time on; with the SYN if that is zero.
     pub(super) strips_from: Time,
@@ -81,11 +81,11 @@ impl Path {
 pub(super) struct End {
     pub(super) meta: Meta,
     pub(super) subflows: Vec<Connection>,
-    /// What happened, with its time.
+    /// Events with their times.
     pub(super) events: Vec<(Time, MultiEvent)>,
 }
 
-/// What left an end: time, end, subflow, segment, whether it arrives.
+/// A segment that left an end: time, end, subflow, segment, whether it arrives.
 pub(super) type Departure = (Time, usize, usize, Segment, bool);
 
 /// Two ends and their paths.
@@ -181,7 +181,7 @@ impl World {
         self.now = self.now.max(until);
     }
 
-    /// Runs until the client's data, so many bytes, are delivered. Returns when.
+    /// Runs until `bytes` bytes of the client's data are delivered. Returns the time of delivery.
     pub(super) fn run_until_delivered(&mut self, bytes: u64, until: Time) -> Option<Time> {
         while self.delivered() < bytes {
             if !self.step(until) {
@@ -306,7 +306,7 @@ pub(super) fn fresh(tcp: &Config, role: Role, i: usize) -> Connection {
     Connection::new(tcp.clone(), role, Seq::new(100_000 * (1 + i as u32) - 7))
 }
 
-/// Two connections of plain TCP over a path: what left, as [`World::log`] has it.
+/// Runs two connections of plain TCP over a path. Returns the segments that left, as in [`World::log`].
 pub(super) fn plain(tcp: &Config, path: Path, seed: u64, offered: u64, until: Time) -> Vec<Departure> {
     let mut world = World::new(MultiConfig::default(), tcp, vec![path]);
     world.set_seed(seed);

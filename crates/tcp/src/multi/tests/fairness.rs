@@ -6,7 +6,7 @@ use crate::cc::CcKind;
 use crate::multi::{Coupling, MultiConfig};
 use crate::Config;
 
-/// Bytes that so many subflows deliver together in 400 s, with one loss in 512 segments.
+/// Bytes that this number of subflows delivers together in 400 s, with one loss in 512 segments.
 fn carried(coupling: Coupling, subflows: usize, seed: u64) -> f64 {
     let tcp = Config { cc: CcKind::Sack.into(), ..tcp() };
     let path = Path { loss: 128, ..Path::of(25) };

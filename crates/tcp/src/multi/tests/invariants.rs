@@ -1,4 +1,5 @@
-//! Random multipath connections beside a naive reckoning of what arrived: a list of ranges, with nothing in common with the meta.
+//! Random multipath connections beside a naive reckoning of the data that arrived: a list of ranges, with nothing in
+//! common with the meta.
 
 use super::bench::{at, mapping, ms, tcp, Path, World, CLIENT, SERVER};
 use crate::multi::{MultiConfig, Plan, Reinject, ReinjectOn, SchedulerConfig, SchedulerKind};
@@ -23,7 +24,7 @@ impl Naive {
     }
 }
 
-/// A random world and what is written into it.
+/// A random world, and the data that are written into it.
 #[derive(Clone, Debug)]
 struct Case {
     paths: Vec<(Path, Plan)>,

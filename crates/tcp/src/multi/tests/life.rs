@@ -12,8 +12,8 @@ fn world(paths: Vec<Path>) -> World {
     world
 }
 
-/// The client's SYN of GEO leaves when LEO is open, 40 ms; its fourth segment arrives two round trips later, 1.24 s; the server may
-/// send on it after one and a half.
+/// The client's SYN of GEO leaves when LEO is open, at 40 ms. The fourth segment arrives two round trips later, at
+/// 1.24 s. The server may send on GEO after one and a half round trips.
 #[test]
 fn rfc8684_3_2_a_join_takes_two_round_trips() {
     let mut world = world(vec![Path::of(20), Path::of(300)]);
@@ -87,7 +87,7 @@ fn a_lost_data_fin_is_repeated() {
     assert!(ended > at(2200), "{ended:?}");
 }
 
-/// Nobody on the other end, or the path, knows the option of the SYN.
+/// The other end, or the path, does not know the option of the SYN.
 #[test]
 fn rfc8684_3_1_without_the_option_it_is_tcp() {
     let mut world = world(vec![Path { strips_from: Time::ZERO, ..Path::of(20) }, Path::of(30)]);

@@ -1,5 +1,5 @@
-//! One subflow beside plain TCP: the same segments at the same times, but for the bytes of the multipath option. Pacing is off: it
-//! counts these bytes.
+//! One subflow beside plain TCP: the same segments at the same times, except for the bytes of the multipath option.
+//! Pacing is off: it counts these bytes.
 
 use super::bench::{at, ms, plain, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
 use crate::cc::CcKind;

@@ -1,4 +1,4 @@
-//! Worked cases of schedulers: which path carries the last segments of a short transfer, and what a small buffer costs.
+//! Worked cases of schedulers: the path of the last segments of a short transfer, and the cost of a small buffer.
 
 use super::bench::{at, ms, tcp, Path, World, CLIENT, SMSS};
 use crate::multi::{MultiConfig, Reinject, SchedulerConfig, SchedulerKind};
@@ -9,8 +9,9 @@ fn of(kind: SchedulerKind) -> MultiConfig {
     MultiConfig { scheduler: SchedulerConfig::from(kind), ..MultiConfig::default() }
 }
 
-/// When 20 segments are delivered over paths of 40 and 600 ms, both open, with initial windows of ten. By hand: LEO takes ten. With
-/// min-rtt the other ten go to GEO, 0.30 s. Whoever waits a round trip of LEO has them at 0.04 + 0.02 s.
+/// When 20 segments are delivered over paths of 40 and 600 ms, both open, with initial windows of ten. By hand: LEO
+/// takes ten. With min-rtt the other ten go to GEO, 0.30 s. A scheduler that waits a round trip of LEO delivers them at
+/// 0.04 + 0.02 s.
 fn deliver_20(kind: SchedulerKind) -> Duration {
     let mut world = World::new(of(kind), &tcp(), vec![Path::of(20), Path::of(300)]);
     world.open();
