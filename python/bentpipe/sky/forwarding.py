@@ -70,7 +70,7 @@ def _count_satellites(file: Path) -> int:
 def _find(names: list[str], name: str) -> int:
     """Return the place of a ground station in the list."""
     if name not in names:
-        raise SkyError(f"{name} is no ground station of the network\n  expected one of {', '.join(names[:8])}")
+        raise SkyError(f"{name} is not a ground station of the network\n  expected one of {', '.join(names[:8])}")
     return names.index(name)
 
 
@@ -92,7 +92,7 @@ def _read_state(file: Path, target: int, hops: dict[int, int]) -> None:
             node, to, hop, _, _ = map(int, line.split(","))
         except ValueError:
             raise SkyError(
-                f"{file}, line {number}: {line[:60]!r} is no forwarding state\n"
+                f"{file}, line {number}: {line[:60]!r} is not a forwarding state\n"
                 "  expected node,destination,next hop,interface,interface of the next hop"
             ) from None
         if to == target:
