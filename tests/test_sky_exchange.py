@@ -195,7 +195,9 @@ def test_forwarding_states_may_lead_nowhere(tmp_path):
 
 def test_what_is_wrong_with_forwarding_states_is_said(tmp_path):
     states = make_states(tmp_path, [(0, [1156, 5, 1157])])
-    with pytest.raises(SkyError, match=r"Paris is not a ground station of the network\n  expected one of Manila, Dalian"):
+    with pytest.raises(
+        SkyError, match=r"Paris is not a ground station of the network\n  expected one of Manila, Dalian"
+    ):
         bp.sky.forwarding(states, "Paris", "Dalian")
     (states / "fstate_100.txt").write_text("1,2,3\n")
     with pytest.raises(SkyError, match=r"fstate_100.txt, line 1: '1,2,3' is not a forwarding state"):

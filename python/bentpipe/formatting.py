@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _PREFIXES = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")),
@@ -86,6 +86,12 @@ def quantity(value: float | None, unit: str) -> str:
     """
     (text,), unit = column([value], unit)
     return text if value is None else f"{text} {unit}".rstrip()
+
+
+def span(profile: Mapping[str, Any], unit: str) -> str:
+    """Write a value over time by its minimum and maximum."""
+    least, most = (quantity(value, unit) for value in (min(profile["values"]), max(profile["values"])))
+    return least if least == most else f"{least} to {most}"
 
 
 def write_fixed(value: float, digits: int) -> str:

@@ -56,9 +56,7 @@ pub struct QuicEnd {
     events: VecDeque<EngineEvent>,
     sends: BTreeMap<StreamNo, Sending>,
     reads: BTreeMap<StreamNo, u64>,
-    /// Streams that are numbered, and those that the stack has opened.
-    numbered: u64,
-    opened: u64,
+    streams: StreamCounts,
     /// Unreliable datagrams of the application so far.
     datagrams: u32,
     /// Earliest departure of the next datagram by the pace of the congestion control.
@@ -68,6 +66,13 @@ pub struct QuicEnd {
     scratch: Vec<u8>,
     /// Whether the client sends early data.
     has_early_data: bool,
+}
+
+/// Streams that are numbered, and those that the stack has opened.
+#[derive(Clone, Copy, Debug, Default)]
+struct StreamCounts {
+    numbered: u64,
+    opened: u64,
 }
 
 /// Data of a stream that goes to the peer.
@@ -127,8 +132,7 @@ impl QuicEnd {
             events: VecDeque::new(),
             sends: BTreeMap::new(),
             reads: BTreeMap::new(),
-            numbered: 0,
-            opened: 0,
+            streams: StreamCounts::default(),
             datagrams: 0,
             gate: Time::ZERO,
             wakeup: Time::NEVER,
@@ -266,7 +270,7 @@ impl QuicEnd {
         if self.side.is_server() || !self.has_early_data || connection.accepted_0rtt() {
             return;
         }
-        self.opened = 0;
+        self.streams.opened = 0;
         for sending in self.sends.values_mut() {
             (sending.taken, sending.is_finished) = (0, false);
         }
@@ -284,8 +288,8 @@ impl QuicEnd {
     /// Opens the streams that are numbered, as far as the peer allows.
     fn open_streams(&mut self) {
         let Some((_, connection)) = &mut self.connection else { return };
-        while self.opened < self.numbered && connection.streams().open(Dir::Bi).is_some() {
-            self.opened += 1;
+        while self.streams.opened < self.streams.numbered && connection.streams().open(Dir::Bi).is_some() {
+            self.streams.opened += 1;
         }
     }
 
@@ -301,7 +305,7 @@ impl QuicEnd {
         if connection.is_closed() {
             return;
         }
-        let open = StreamId::new(self.side, Dir::Bi, self.opened);
+        let open = StreamId::new(self.side, Dir::Bi, self.streams.opened);
         for (&stream, sending) in &mut self.sends {
             let Some(id) = stream_id(stream, self.side, open) else { continue };
             if self.send_order == QuicSendOrder::InTurn && sending.taken == 0 {
@@ -482,8 +486,8 @@ impl Engine for QuicEnd {
     }
 
     fn open_stream(&mut self, now: Time) -> StreamNo {
-        let id = StreamId::new(self.side, Dir::Bi, self.numbered);
-        self.numbered += 1;
+        let id = StreamId::new(self.side, Dir::Bi, self.streams.numbered);
+        self.streams.numbered += 1;
         self.pump(now);
         id.into()
     }

@@ -1,7 +1,7 @@
 //! qlog: a file for each end of a connection with its packets sent, received and lost, in virtual time.
 //!
 //! The format is qlog 0.3 as JSON text sequences (draft-ietf-quic-qlog-main-schema-07 §4, RFC 7464), which qvis reads. Events are
-//! those of draft-ietf-quic-qlog-quic-events-06: packets sent and received with their numbers, packets declared lost, metrics of
+//! those of draft-ietf-quic-qlog-quic-events-06: packets sent and received with their numbers, bytes declared lost, metrics of
 //! recovery, and states of the connection. Frames are left out.
 //!
 //! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams.
@@ -9,20 +9,14 @@
 use crate::migration::CID_LEN;
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Time;
-use std::collections::VecDeque;
 use std::fmt;
 use std::io::Write;
-use std::time::Instant;
 
 /// Separator in front of each record (RFC 7464 §2.2).
 const RS: u8 = 0x1e;
 /// Directions.
 const SENT: usize = 0;
 const RECEIVED: usize = 1;
-/// Packets that may wait for an ACK.
-const NOTES_MAX: usize = 200_000;
-/// Smallest packet that counts as one with data.
-const LEAST_DATA: u64 = 100;
 
 /// Destination of the events of an end.
 pub type Output = Box<dyn Write + Send + Sync>;
@@ -31,8 +25,6 @@ pub type Output = Box<dyn Write + Send + Sync>;
 pub(crate) struct Log {
     out: Output,
     line: Vec<u8>,
-    /// Packets of 1-RTT sent, neither acknowledged nor declared lost: time, bytes, number.
-    notes: VecDeque<(Instant, u64, u64)>,
     /// Largest number sent, and received, in each space: Initial, Handshake, application.
     largest: [[Option<u64>; 3]; 2],
     state: EngineState,
@@ -91,7 +83,7 @@ impl Log {
         line.push(b'\n');
         // The owner of the output keeps its errors.
         let _ = out.write_all(&line);
-        Self { out, line, notes: VecDeque::new(), largest: [[None; 3]; 2], state: EngineState::default() }
+        Self { out, line, largest: [[None; 3]; 2], state: EngineState::default() }
     }
 
     fn write(&mut self, now: Time, category: &str, name: &str, data: fmt::Arguments<'_>) {
@@ -126,39 +118,10 @@ impl Log {
         }
     }
 
-    /// The stack has made a packet with this number and these bytes.
-    pub(crate) fn on_made(&mut self, at: Instant, bytes: u64, number: u64) {
-        self.notes.push_back((at, bytes, number));
-        if self.notes.len() > NOTES_MAX {
-            // Packets that only acknowledge stay: the stack reports their departure only.
-            self.notes.pop_front();
-        }
-    }
-
-    /// The packet that left at `sent` with these bytes has arrived.
-    pub(crate) fn on_acked(&mut self, sent: Instant, bytes: u64) {
-        let first = self.notes.partition_point(|(at, ..)| *at < sent);
-        let found = self.notes.range(first..).position(|(at, len, _)| *at == sent && *len == bytes);
-        found.and_then(|place| self.notes.remove(first + place));
-    }
-
-    /// Packets with `bytes` in sum are declared lost. The last of them left at `sent`. The stack does not name them: they are
-    /// found by time and size.
-    pub(crate) fn on_lost(&mut self, now: Time, sent: Instant, bytes: u64) {
-        let mut left = bytes;
-        let end = self.notes.partition_point(|(at, ..)| *at <= sent);
-        let mut lost = Vec::new();
-        // The newest first: older ones may be packets that only acknowledge, and are never declared lost.
-        for (_, len, number) in self.notes.drain(..end).rev() {
-            if len >= LEAST_DATA && len <= left {
-                left -= len;
-                lost.push(number);
-            }
-        }
-        for number in lost.into_iter().rev() {
-            let data = format_args!(r#"{{"header":{{"packet_type":"1RTT","packet_number":{number}}}}}"#);
-            self.write(now, "recovery", "packet_lost", data);
-        }
+    /// Packets with `bytes` in sum are declared lost. The stack does not name them, so they have no numbers here.
+    pub(crate) fn on_lost(&mut self, now: Time, bytes: u64) {
+        let data = format_args!(r#"{{"header":{{"packet_type":"1RTT"}},"raw":{{"length":{bytes}}}}}"#);
+        self.write(now, "recovery", "packet_lost", data);
     }
 
     /// Writes the metrics of recovery if they have changed.

@@ -94,14 +94,10 @@ impl Controller for Tap {
         let mut facts = self.facts.lock();
         facts.number = last_packet_number;
         facts.state.in_flight += bytes;
-        if let Some(log) = &mut facts.log {
-            log.on_made(now, bytes, last_packet_number);
-        }
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
         self.inner.on_ack(now, sent, bytes, app_limited, rtt);
-        self.log(|log| log.on_acked(sent, bytes));
         self.newest = self.newest.max(Some(sent));
         self.srtt = Some(rtt.get());
     }
@@ -120,7 +116,7 @@ impl Controller for Tap {
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent_congestion: bool, lost_bytes: u64) {
         let time = self.clock.time(now);
-        self.log(|log| log.on_lost(time, sent, lost_bytes));
+        self.log(|log| log.on_lost(time, lost_bytes));
         let before = self.inner.window();
         self.inner.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
         let is_less = self.inner.window() < before;

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import ScenarioError
-from bentpipe.formatting import count, html_table, quantity
+from bentpipe.formatting import count, html_table, span
 from bentpipe.own import loading
 from bentpipe.progress import Progress, choose_watch
 from bentpipe.scenario.writing import literals, readable, to_json
@@ -530,7 +530,7 @@ class Scenario:
     def _repr_html_(self) -> str:
         network = self.network()
         links = [
-            [link["link"], link["from"], link["to"], _span(link["rate_bps"], "bit/s"), _span(link["delay_s"], "s")]
+            [link["link"], link["from"], link["to"], span(link["rate_bps"], "bit/s"), span(link["delay_s"], "s")]
             for link in network["links"]
         ]
         flows = [[flow["flow"], flow["from"], flow["to"], ", ".join(flow["route"])] for flow in network["flows"]]
@@ -574,9 +574,8 @@ def _read(path: Path) -> str:
         raise ScenarioError(_too_large(path))
     # An open pipe, such as /dev/stdin or <(...), has a writer. Opening another pipe would wait for a writer for ever.
     if path.is_fifo() and not os.path.realpath(path).startswith("/proc/"):
-        raise ScenarioError(
-            f"{path} is a pipe\n  expected a scenario file, or - for the standard input: ... | bentpipe run -"
-        )
+        expected = "expected a scenario file, or - for the standard input: ... | bentpipe run -"
+        raise ScenarioError(f"{path} is a pipe\n  {expected}")
     with path.open("rb") as file:
         # A pipe or device has no known size.
         return _text(file.read(SIZE_MAX + 1), path)
@@ -597,9 +596,3 @@ def _show_name(name: str) -> str:
 
 def _too_large(path: Path | str) -> str:
     return f"{path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
-
-
-def _span(profile: Mapping[str, Any], unit: str) -> str:
-    """Write a value over time by its minimum and maximum."""
-    least, most = (quantity(value, unit) for value in (min(profile["values"]), max(profile["values"])))
-    return least if least == most else f"{least} to {most}"

@@ -147,7 +147,7 @@ const LINK: &[Group] = &[
 const FLOW: &[Group] = &[
     ("Application", &["from", "to", "copy_of", "count", "app", "reader", "start"]),
     ("Network", &["class", "route", "reverse_route"]),
-    ("Transport", &["tcp", "quic"]),
+    ("Transport", &["tcp", "quic", "multipath", "subflow"]),
 ];
 
 /// Returns the quantity of a string in this format, so that a form can explain it.

@@ -41,9 +41,9 @@ pub(super) enum Over {
 pub(super) struct FlowSessions<'a> {
     pub(super) now: Time,
     pub(super) id: FlowId,
-    flows: &'a mut [FlowState],
-    hosts: &'a mut Hosts,
-    pool: &'a mut Pool,
+    pub(super) flows: &'a mut [FlowState],
+    pub(super) hosts: &'a mut Hosts,
+    pub(super) pool: &'a mut Pool,
 }
 
 impl<'a> FlowSessions<'a> {
@@ -342,18 +342,8 @@ impl<'a> FlowSessions<'a> {
         self.drive(session, End::Listener);
     }
 
-    /// Gives the listener the answer to the request of a stream to send.
-    pub(super) fn answer_stream(&mut self, session: Over, stream: StreamNo, bytes: u64) {
-        self.session_mut(session).answered += bytes;
-        if let Over::Engine(slot) = session {
-            let now = self.now;
-            self.engine(slot).0.answer_stream(now, stream, bytes);
-        }
-        self.drive(session, End::Listener);
-    }
-
     /// Lets an end send its data, after the application.
-    fn drive(&mut self, session: Over, end: End) {
+    pub(super) fn drive(&mut self, session: Over, end: End) {
         match session {
             Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => {
                 self.pool.tasks.push_back(Task::Drive(end.of_slot(slot)));
@@ -369,16 +359,7 @@ impl<'a> FlowSessions<'a> {
         group_of(self.pool, self.hosts, slot)
     }
 
-    /// Returns the engines of a session, and the hosts.
-    ///
-    /// # Panics
-    /// The session is over TCP.
-    fn engine(&mut self, slot: usize) -> (&mut EngineSession, &mut Hosts) {
-        let engine = self.pool.sessions[slot].engine.as_deref_mut();
-        (engine.expect("a session over an engine"), self.hosts)
-    }
-
-    fn session_mut(&mut self, session: Over) -> &mut Session {
+    pub(super) fn session_mut(&mut self, session: Over) -> &mut Session {
         match session {
             Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => &mut self.pool.sessions[slot],
         }
@@ -484,35 +465,6 @@ impl<'a> FlowSessions<'a> {
             state.totals_mut().on_datagram_sent(self.now, size.into(), wire);
         }
         self.pool.tasks.push_back(Task::Send(PathId::there(self.flows[self.id].lane.id), size, self.now));
-    }
-
-    /// Whether datagrams of the flow travel in a connection.
-    pub(super) fn needs_connection(&self) -> bool {
-        self.flows[self.id].transport.quic().is_some()
-    }
-
-    /// Opens a connection for datagrams. The opener then waits for the end of the handshake.
-    pub(super) fn open_for_datagrams(&mut self) -> Over {
-        let session = self.open();
-        if let Over::Engine(slot) = session {
-            let now = self.now;
-            self.engine(slot).0.connect(now);
-        }
-        self.wait_at(session, End::Opener, Some(Goal::acked(0)));
-        self.drive(session, End::Opener);
-        session
-    }
-
-    /// Sends a datagram with this many payload bytes in a connection.
-    pub(super) fn send_in(&mut self, session: Over, size: u16) {
-        if let Over::Engine(slot) = session {
-            let now = self.now;
-            self.engine(slot).0.ends[0].engine.send_datagram(now, size);
-        }
-        if let Some(arrived) = &mut self.flow().arrived {
-            arrived.sent += 1;
-        }
-        self.drive(session, End::Opener);
     }
 
     /// Sets the timer of the flow.

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core, arguments, formatting
+from bentpipe import arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Word
 from bentpipe.experiment.why import modes
 from bentpipe.experiment.why.causes import CAUSES, CONGESTION
 from bentpipe.experiment.why.gaps import describe_gaps, join_parts
+from bentpipe.experiment.why.happenings import CHANGES, EVENTS, median_rtt_s, read_number, read_seconds
 from bentpipe.own.hooks import Absent
 
 if TYPE_CHECKING:
@@ -305,10 +306,10 @@ class _Story:
 
     def _changes(self) -> Iterator[Happening]:
         for change in self.content.get("at", ()):
-            time_s = _seconds(change["time"])
+            time_s = read_seconds(change["time"])
             if not self.start_s <= time_s <= self.end_s:
                 continue
-            said = [f"{_first(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
+            said = [f"{_first(change[key])} {what}" for key, what in CHANGES.items() if change.get(key)]
             said += [f"{each['from']} hands over to {each['to']}" for each in change.get("handover", ())]
             said += self._flows([each["flow"] for each in change.get("install", ())], "gets another route")
             said += self._flows(change.get("withdraw", ()), "has no route any more")
@@ -338,10 +339,10 @@ class _Story:
         for name, outage in self._sides("outage"):
             if not isinstance(outage, dict) or "spans" not in outage:
                 continue
-            period_s = _seconds(outage["every"]) if "every" in outage else 0.0
+            period_s = read_seconds(outage["every"]) if "every" in outage else 0.0
             for first, last in outage["spans"]:
-                length_s = _seconds(last) - _seconds(first)
-                for begin_s in self._list_starts(_seconds(first), period_s, length_s):
+                length_s = read_seconds(last) - read_seconds(first)
+                for begin_s in self._list_starts(read_seconds(first), period_s, length_s):
                     text = f"{name} is down for {formatting.quantity(length_s, 's')}"
                     yield Happening(begin_s, "outage", text, {"duration_s": length_s})
 
@@ -365,8 +366,8 @@ class _Story:
                     yield from self._steps(f"{what} of {name}", profile)
 
     def _steps(self, what: str, profile: Mapping[str, Any]) -> Iterator[Happening]:
-        points = [(_seconds(time), value) for time, value in profile["points"]]
-        period_s = _seconds(profile["every"]) if "every" in profile else 0.0
+        points = [(read_seconds(time), value) for time, value in profile["points"]]
+        period_s = read_seconds(profile["every"]) if "every" in profile else 0.0
         # The value at the start changes when the list begins again.
         before = [points[-1 if period_s else 0], *points[:-1]]
         steps = [
@@ -383,7 +384,7 @@ class _Story:
             yield Happening(first_s, "change", f"{what} changes {len(steps)} times, until {last_s:.4f} s", numbers)
             return
         for at_s, old, new in steps:
-            numbers = {"before": _number(old), "after": _number(new)}
+            numbers = {"before": read_number(old), "after": read_number(new)}
             said = f"is {new}, and changes from here on" if is_gradual else f"changes from {old} to {new}"
             yield Happening(at_s, "change", f"{what} {said}", numbers)
 
@@ -448,9 +449,9 @@ class _Story:
     def _decisions(self) -> Iterator[Happening]:
         for row in self._within(self.decisions).iter_rows(named=True):
             time_s, event, value = row["time_s"], row["event"], row["value"]
-            if event not in _EVENTS:
+            if event not in EVENTS:
                 continue
-            kind, text = _EVENTS[event]
+            kind, text = EVENTS[event]
             numbers: dict[str, float] = {}
             if event in ("fast_retransmit", "timeout"):
                 numbers["offset_bytes"] = value
@@ -588,51 +589,7 @@ class _Story:
         return text + describe_gaps(self.result, SERIES, self.end_s)
 
 
-def median_rtt_s(result: RunResult, flow: str) -> float:
-    """Return the median round trip of a flow or subflow; 0 if it has none."""
-    table = result.subflows if flow in result.scenario.subflow_names else result.flows
-    return table.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
-
-
-_CHANGES = {"up": "comes back", "down": "is taken away"}
-_EVENTS = {
-    "established": ("connection", "the connection is open"),
-    "fast_retransmit": ("recovery", "recovery begins"),
-    "timeout": ("timeout", "the retransmission timer expires"),
-    "recovery_exit": ("recovery-end", "recovery ends"),
-    "slow_start_exit": ("slow-start-end", "slow start ends"),
-    "undo": ("undo", "the sender detects a spurious loss, and restores its state"),
-    "reduction": ("reduction", "the sender treats the loss as congestion"),
-    "no_reduction": (
-        "no-reduction",
-        "the sender treats the loss as a link error, and does not reduce its window",
-    ),
-    "ecn_reduction": ("ecn-reduction", "ECN marks reduce the congestion window"),
-    "zero_window": ("wait", "the receiver's window closes"),
-    "completed": ("connection", "all data are acknowledged"),
-    "transfer": ("transfer", "a transfer is complete"),
-    "aborted": ("connection", "the connection gives up"),
-    "subflow_joined": ("subflow", "the path is established"),
-    "subflow_failed": ("subflow", "the path does not deliver: it gets no new data"),
-    "subflow_restored": ("subflow", "the path delivers again"),
-    "penalised": ("reduction", "the window of the path is halved, because its data blocked the receive buffer"),
-}
-"""Kind and words of each event."""
-
-
 def _first(names: Sequence[str]) -> str:
     """List the first names, and count the others."""
     others = len(names) - CHANGES_MOST
     return ", ".join(names[:CHANGES_MOST]) + (f" and {formatting.count(others, 'other')}" if others > 0 else "")
-
-
-def _number(value: Any) -> float:
-    """Read a value of a profile: a quantity in its basic unit, a probability, or a number."""
-    found = _core.quantity(value) if isinstance(value, str) else (float(value), "")
-    return found[0] if found else float("nan")
-
-
-def _seconds(text: str) -> float:
-    found = _core.quantity(text)
-    assert found is not None, "the scenario is valid"
-    return found[0]

@@ -14,8 +14,9 @@ import polars as pl
 from bentpipe import arguments, formatting
 from bentpipe.experiment.common.curves import ROUTE_QUEUE
 from bentpipe.experiment.why.causes import CAUSES
-from bentpipe.experiment.why.explanation import LIMITS, SERIES, Explanation, check, median_rtt_s, why
+from bentpipe.experiment.why.explanation import LIMITS, SERIES, Explanation, check, why
 from bentpipe.experiment.why.gaps import describe_gaps, join_parts
+from bentpipe.experiment.why.happenings import median_rtt_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@
 //! would stop f. The scheduler then waits. A factor λ on X follows mistakes: it rises after a segment blocked the
 //! window nevertheless, and falls slowly.
 //!
-//! DEVIATION: the number of round trips of f is rounded up, and λ begins with 1.2, as in the implementation of the authors; the
+//! The number of round trips of f is rounded up, and λ begins with 1.2, as in the implementation of the authors; the
 //! paper does not round and begins with 1.0.
 
 use super::{BlestSettings, Choice, PathView, Scheduler, SchedulerView};

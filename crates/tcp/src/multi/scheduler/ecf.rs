@@ -4,7 +4,7 @@
 //! With k bytes left, the fast subflow f needs (1 + k / cwnd_f) round trips. If these end before one round trip of the
 //! slow subflow s, and s itself would not deliver all data much sooner, the scheduler waits.
 //!
-//! DEVIATION: k is at least the window of the subflow, as in the implementation of the authors; in the paper it is not, so that
+//! k is at least the window of the subflow, as in the implementation of the authors; in the paper it is not, so that
 //! the last segments of a transfer could go to the slow subflow.
 
 use super::{Choice, EcfSettings, PathView, Scheduler, SchedulerView};
