@@ -21,6 +21,7 @@ mod observe;
 mod pool;
 mod send_times;
 mod sessions;
+mod streams;
 mod totals;
 mod ways;
 
