@@ -140,7 +140,7 @@ def test_each_happening_has_a_kind_and_its_numbers():
 
 
 def test_every_event_that_is_told_has_a_kind_that_is_listed():
-    assert {kind for kind, _ in explanation._EVENTS.values()} <= set(explanation.KINDS)
+    assert {kind for kind, _ in explanation.EVENTS.values()} <= set(explanation.KINDS)
 
 
 def test_retransmissions_stand_with_the_loss_that_they_are_for():
