@@ -51,7 +51,7 @@ fn objects_overtake_one_with_a_loss() {
     let quic = times(&load(error, "", "send_order = 'in-turn'"));
     assert_eq!(overtaken(&quic), 1, "{quic:?}");
     let tcp = run_over(error, &format!("app = {{ {PAGE}, multiplexed = true }}"), OBJECTS, 1);
-    assert!(tcp.drops.len() > 0 && overtaken(&times(&tcp)) == 0, "{:?}", times(&tcp));
+    assert!(!tcp.drops.is_empty() && overtaken(&times(&tcp)) == 0, "{:?}", times(&tcp));
 }
 
 /// Requests of a first visit leave after one round trip, and those of a resumed session with the first packet.

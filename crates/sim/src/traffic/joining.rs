@@ -105,7 +105,8 @@ impl Traffic {
         }
         let Some((group, hosts)) = self.group(endpoint.slot()) else { return };
         let (state, mut connections) = group.at(end, hosts);
-        while let Some((_, subflow, is_up)) = state.notices.pop_front_if(|notice| notice.0 <= now) {
+        while let Some(&(_, subflow, is_up)) = state.notices.front().filter(|notice| notice.0 <= now) {
+            state.notices.pop_front();
             match is_up {
                 true => state.meta.on_path_up(subflow),
                 false => state.meta.on_path_down(subflow, &mut connections),
@@ -151,10 +152,8 @@ impl Traffic {
                 MultiEvent::Established => is_new = true,
                 // An end that has received all data closes, too.
                 MultiEvent::PeerFinished => group.close(now, end, hosts),
-                MultiEvent::Aborted(_) => {
-                    if !std::mem::replace(&mut group.has_failed, true) {
-                        self.on_abort(now, head.slot());
-                    }
+                MultiEvent::Aborted(_) if !std::mem::replace(&mut group.has_failed, true) => {
+                    self.on_abort(now, head.slot());
                 }
                 _ => {}
             }
@@ -231,7 +230,7 @@ impl Traffic {
     /// Records the series of a flow over several paths, and of its subflows.
     fn record_group(&mut self, now: Time, head: EndpointId, recorder: &mut Recorder) {
         let flow = self.hosts[head].flow;
-        if !self.flows[flow].newest_slot().is_some_and(|slot| slot == head.slot()) {
+        if self.flows[flow].newest_slot().is_none_or(|slot| slot != head.slot()) {
             return;
         }
         let is_sender = self.is_recorded(head);
