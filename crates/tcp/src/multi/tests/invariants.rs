@@ -130,7 +130,7 @@ fn check(case: Case) -> Result<(), TestCaseError> {
             withdrawn = None;
             world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, i, subflows));
         }
-        for i in 0..subflows {
+        for (i, _) in (0..subflows).enumerate() {
             let is_down = world.paths[i].down.iter().any(|&(from, to)| from <= world.now && world.now < to);
             if std::mem::replace(&mut is_told[i], is_down) != is_down {
                 world.call(CLIENT, |meta, _, subflows| match is_down {
