@@ -97,7 +97,7 @@ def write_maps() -> None:
         *((grid(f"836/v6_vsch_{percent}"), 1e-6) for percent in CLOUDY),
         *((grid(f"840/v7_lred_{percent}"), 1e-6) for percent in CLOUDY),
     ]
-    MAPS.write_bytes(b"".join(packed(np.rint(values / step).astype(np.int64)) for values, step in maps))
+    MAPS.write_bytes(b"".join(pack_values(np.rint(values / step).astype(np.int64)) for values, step in maps))
 
 
 def grid(name: str) -> Any:
@@ -119,7 +119,7 @@ def ground_of_vapour() -> Any:
     return heights(*np.meshgrid(latitudes, longitudes, indexing="ij"))
 
 
-def packed(values: Any) -> bytes:
+def pack_values(values: Any) -> bytes:
     """Return the tiles of a map, row by row, after their lengths."""
     rows, columns = values.shape
     corners = [(row, column) for row in range(0, rows, TILE) for column in range(0, columns, TILE)]

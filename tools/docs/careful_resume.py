@@ -35,7 +35,7 @@ def files(of: dict[str, Any]) -> str:
     return _table(heads, rows)
 
 
-def saved(of: dict[str, Any]) -> str:
+def list_saved(of: dict[str, Any]) -> str:
     """The table of saved windows."""
     heads = ["saved window", *(text for queue in of for text in (f"queue {queue} (s)", "lost"))]
     names = next(iter(of.values())).keys()
@@ -54,7 +54,7 @@ def web(of: dict[str, Any]) -> str:
 
 def page(found: dict[str, Any]) -> str:
     """The whole page."""
-    tables = {"files": files(found["files"]), "saved": saved(found["saved"]), "pages": web(found["pages"])}
+    tables = {"files": files(found["files"]), "saved": list_saved(found["saved"]), "pages": web(found["pages"])}
     return PAGE.format(seeds=len(SEEDS), **tables)
 
 

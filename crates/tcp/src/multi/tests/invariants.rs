@@ -130,9 +130,9 @@ fn check(case: Case) -> Result<(), TestCaseError> {
             withdrawn = None;
             world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, i, subflows));
         }
-        for (i, _) in (0..subflows).enumerate() {
+        for (i, was_down) in is_told.iter_mut().enumerate() {
             let is_down = world.paths[i].down.iter().any(|&(from, to)| from <= world.now && world.now < to);
-            if std::mem::replace(&mut is_told[i], is_down) != is_down {
+            if std::mem::replace(was_down, is_down) != is_down {
                 world.call(CLIENT, |meta, _, subflows| match is_down {
                     true => meta.on_path_down(i, subflows),
                     false => meta.on_path_up(i),
