@@ -17,7 +17,7 @@ pub(super) struct DataSender {
     pub(super) edge: u64,
     /// The largest window so far.
     window_largest: u64,
-    /// Ranges to be given to a second subflow, in order.
+    /// Ranges to be given to a second subflow, in the order in which they were found.
     pub(super) reinject: VecDeque<(u64, u64)>,
     /// The last piece was given with the DATA_FIN.
     pub(super) fin_is_mapped: bool,
@@ -59,12 +59,10 @@ impl DataSender {
             return false;
         }
         self.una = ack;
-        while let Some(first) = self.reinject.front_mut().filter(|first| first.0 < ack) {
-            first.0 = ack;
-            if first.0 >= first.1 {
-                self.reinject.pop_front();
-            }
-        }
+        self.reinject.retain_mut(|range| {
+            range.0 = range.0.max(ack);
+            range.0 < range.1
+        });
         true
     }
 
@@ -158,6 +156,18 @@ mod tests {
         assert_eq!(sender.reinject, [(350, 500)]);
         sender.take_reinjected(0, 450);
         assert_eq!(sender.reinject, [(450, 500)]);
+    }
+
+    /// A second subflow that is lost may have carried older data than the first one.
+    #[test]
+    fn what_was_acknowledged_is_not_reinjected_in_any_order() {
+        let mut sender = sender(2000, 5000);
+        sender.take_new(2000);
+        for (start, end) in [(1000, 2000), (0, 100), (300, 600)] {
+            sender.push(start, end);
+        }
+        sender.on_ack(500);
+        assert_eq!(sender.reinject, [(1000, 2000), (500, 600)]);
     }
 
     /// RFC 9293 §3.8.6.2.1.

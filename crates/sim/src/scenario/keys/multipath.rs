@@ -84,7 +84,7 @@ pub(crate) fn check_subflows(name: &str, flow: &Flow, report: &mut Report<'_>) {
         report.key(&key("subflow"), "has only backups", "expected at least one subflow with backup = false");
     }
     if flow.subflow.values().all(|subflow| subflow.start > Duration::ZERO) {
-        let expected = "expected start = \"0 s\" of a subflow without backup; start of the flow delays all";
+        let expected = "expected start = \"0 s\" of one subflow; start of the flow delays all";
         report.key(&key("subflow"), "has no subflow that opens the connection", expected);
     }
     let both = [&["tcp", "receive_buffer"][..], &["multipath", "receive_buffer"]];
