@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import bentpipe as bp
+from bentpipe import forks
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 
@@ -294,6 +295,20 @@ if child == 0:
         os._exit(0)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(["python", None, "polars-1"], True), (["python", "polars-ooc-clea", "jemalloc_bg_thd"], False), ([None], False)],
+)
+def test_threads_of_tables_are_found_whichever_has_its_name(tmp_path, monkeypatch, names, expected) -> None:
+    """On a busy machine the second thread may have its name before the first. None: a thread that ends meanwhile."""
+    for tid, name in enumerate(names):
+        (tmp_path / str(tid)).mkdir()
+        if name is not None:
+            (tmp_path / str(tid) / "comm").write_text(f"{name}\n")
+    monkeypatch.setattr(forks, "TASKS", tmp_path)
+    assert forks._has_threads() is expected
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

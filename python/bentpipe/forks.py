@@ -7,14 +7,16 @@ for ever. Polars cannot start them again. Such a child gets an error with the re
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 from bentpipe.errors import BentpipeError
 
 TASKS = Path("/proc/self/task")
-THREAD = "polars-0"
-"""Name of the first thread that Polars starts on demand. Threads that Polars has from the start are not needed."""
+THREADS = re.compile(r"polars-[0-9]+\n")
+"""Names of the threads that Polars starts on demand, any of which may be the first that runs and has its name. Threads
+that Polars has from the start are not needed."""
 
 
 class _State:
@@ -46,10 +48,15 @@ def _look() -> None:
 
 def _has_threads() -> bool:
     """Whether Polars has started its threads. On systems that do not list threads: whether Polars is loaded."""
+    return not TASKS.exists() or any(THREADS.fullmatch(_name(task)) for task in TASKS.iterdir())
+
+
+def _name(task: Path) -> str:
+    """Name of a thread, with the end of its line; nothing if the thread has ended."""
     try:
-        return any((task / "comm").read_text(encoding="utf-8").strip() == THREAD for task in TASKS.iterdir())
+        return (task / "comm").read_text(encoding="utf-8")
     except OSError:
-        return not TASKS.exists()
+        return ""
 
 
 def _begin() -> None:
