@@ -15,7 +15,7 @@ from bentpipe.errors import BentpipeError
 
 TASKS = Path("/proc/self/task")
 THREADS = re.compile(r"polars-[0-9]+\n")
-"""Names of the threads that Polars starts on demand, any of which may be the first that runs and has its name. Threads
+"""Names of the threads that Polars starts on demand; any may be the first that runs and has its name. Threads
 that Polars has from the start are not needed."""
 
 
