@@ -3,7 +3,7 @@
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::multipath::Dss;
 use crate::scps::ScpsCapabilities;
-use crate::segment::{CountOption, Ecn, Flags, Segment, SynOptions, Timestamps, ACK_RATIO_LEN, COUNT_LEN};
+use crate::segment::{CountOption, Ecn, Flags, PlainSegment, Segment, SynOptions, Timestamps, ACK_RATIO_LEN, COUNT_LEN};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
 pub(crate) const MSS_ASSUMED: u16 = 536;
@@ -33,8 +33,8 @@ pub(crate) struct Agreed {
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Bytes of the multipath option of a segment with data.
-    pub(crate) signal_len: u8,
+    /// Bytes of the options of a segment with data that are in every header: timestamps, and that of several paths.
+    option_bytes: u8,
     /// Segments need only a header, timestamps, and SACK blocks for holes. False until data can be sent.
     pub(crate) is_plain: bool,
 }
@@ -80,7 +80,7 @@ impl Agreed {
             scales,
             snd_shift,
             rcv_shift,
-            signal_len: 0,
+            option_bytes: if timestamps { Timestamps::LEN } else { 0 },
             is_plain: false,
         }
     }
@@ -88,14 +88,14 @@ impl Agreed {
     /// IP and TCP headers of a segment with data, bytes.
     #[inline]
     pub(crate) fn header_len(&self) -> u64 {
-        u64::from(self.signal_len) + if self.timestamps { 52 } else { 40 }
+        u64::from(PlainSegment::HEADER_LEN + self.option_bytes)
     }
 
     /// The peer agreed to be a subflow too: full segments, which its `mss` bounds, carry that option.
     pub(crate) fn begin_signals(&mut self, mss: Option<u16>) {
-        self.signal_len = Dss::LEN;
-        let options = u32::from(Dss::LEN) + if self.timestamps { u32::from(Timestamps::LEN) } else { 0 };
-        self.smss = mss.map_or(self.smss, |mss| self.smss.min(u32::from(mss).saturating_sub(options)).max(1));
+        self.option_bytes += Dss::LEN;
+        let room = |mss| u32::from(mss).saturating_sub(u32::from(self.option_bytes)).max(1);
+        self.smss = mss.map_or(self.smss, |mss| self.smss.min(room(mss)));
     }
 }
 

@@ -190,7 +190,7 @@ impl Sender {
         let has_extras = self.extras.is_some();
         let (is_held, marks) = if has_extras { self.said_in_extras() } else { (false, Marks::default()) };
         let may_grow = self.may_grow(now, facts.newly_acked, cx) && !is_held;
-        let before = self.cc.cwnd();
+        let before = if has_extras { self.cc.cwnd() } else { 0 };
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
             let rtt = facts.acked.newest().map(|sent_at| now - sent_at);
