@@ -158,7 +158,7 @@ pub(crate) fn settle_multipath(
     MultipathKeys { config, receive_buffer_bdp }
 }
 
-/// Checks the coupling of the congestion controls of the subflows, and notes that they are not coupled.
+/// Checks the coupling of the congestion controls of the subflows, and notes that they are not coupled if nobody asked for that.
 pub(crate) fn check_coupling(name: &str, config: &MultiConfig, subflows: &[(&str, &Config)], report: &mut Report<'_>) {
     let tcp: Vec<&Config> = subflows.iter().map(|(_, config)| *config).collect();
     match config.coupling.settle(&tcp) {
@@ -167,7 +167,7 @@ pub(crate) fn check_coupling(name: &str, config: &MultiConfig, subflows: &[(&str
             let expected = "expected \"auto\" or \"none\", or cc = \"sack\", \"newreno\" or \"reno\" of each subflow";
             report.value(&path(["flow", name, "multipath", "coupling"]), &message, expected);
         }
-        Ok(Coupling::None) => report.findings.notes.push(format!(
+        Ok(Coupling::None) if config.coupling == Coupling::Auto => report.findings.notes.push(format!(
             "flow \"{name}\": its subflows are not coupled, so where they share a bottleneck they take more than one \
              connection does (RFC 6356 §1). cc = \"sack\" with multipath.coupling = \"lia\" takes as much"
         )),
@@ -299,6 +299,15 @@ delay = \"290 ms\"
         assert_eq!(multi.config.coupling, Coupling::Auto);
         // 1460 B less timestamps of 12 B and the option of 20 B.
         assert_eq!(scenario.flows[0].transport.payload(), 1428);
+    }
+
+    #[test]
+    fn subflows_that_are_not_coupled_are_noted_unless_that_was_asked_for() {
+        let notes = |multipath: &str| {
+            let read = read(&[FLOW, multipath, LEO, GEO]).unwrap();
+            read.scenario.notes.iter().filter(|note| note.contains("not coupled")).count()
+        };
+        assert_eq!([MULTI, "multipath = { coupling = \"none\" }\n"].map(notes), [1, 0]);
     }
 
     /// A bdp is the sum of the rates times the longest round trip: 120 Mbit/s for 600 ms.
