@@ -6,7 +6,7 @@ use crate::facts::{Ack, Delivery, Init, Path, Why};
 use crate::inherited::Inherited;
 use crate::inside;
 use crate::values::{self, bytes, threshold};
-use bentpipe_tcp::cc::Cwnd;
+use bentpipe_cc::Cwnd;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};

@@ -10,7 +10,7 @@ use crate::inherited::{Inherited, Traits};
 use crate::inside;
 use crate::own::{self, Trouble};
 use crate::values::threshold;
-use bentpipe_tcp::cc::{
+use bentpipe_cc::{
     AckSample, CcConfig, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered,
     Init as Begin, Insides, LostSegment, Pace, PathState, ProbeSegments, Unbounded,
 };

@@ -3,8 +3,8 @@
 //! Bytes and times have the meaning of the core, as Python numbers: bytes, seconds, bits per second.
 
 use crate::values::{self, threshold};
-use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, Marks, PathState};
-use bentpipe_tcp::RateSample;
+use bentpipe_cc::RateSample;
+use bentpipe_cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, Marks, PathState};
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 //! Reno's window.
 
 use crate::facts::Init;
-use bentpipe_tcp::cc::{
+use bentpipe_cc::{
     AckSample, CcKind, Congestion, Custom, Cwnd, Delivery, Init as Begin, Insides, Pace, PathState, ProbeSegments,
     Window, HALF,
 };

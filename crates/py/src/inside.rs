@@ -1,6 +1,6 @@
 //! Converts the values inside a congestion control to and from a dict of Python.
 
-use bentpipe_tcp::cc::{Inside, Insides, Quantity};
+use bentpipe_cc::{Inside, Insides, Quantity};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};

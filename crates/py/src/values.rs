@@ -1,6 +1,6 @@
 //! Converts bytes and thresholds between Python and the core.
 
-use bentpipe_tcp::cc::Cwnd;
+use bentpipe_cc::Cwnd;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 

@@ -10,13 +10,12 @@ use crate::migration::{address, Migration};
 use crate::qlog::{Log, Output};
 use crate::setup;
 use crate::tap::Shared;
+use bentpipe_cc::{PathLesson, SavedPath};
 use bentpipe_sim::spec::{Quic, QuicRead, QuicSendOrder};
 use bentpipe_sim::stack::{
     Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo, DATAGRAM_MIN,
 };
-use bentpipe_tcp::cc::{PathLesson, SavedPath};
-use bentpipe_tcp::Ecn;
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Ecn, Time};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, ReadError, Side,

@@ -10,12 +10,13 @@
 use crate::clock::Clock;
 use crate::resume::{Flight, Resume};
 use crate::tap::Shared;
-use bentpipe_sim::spec::Quic;
-use bentpipe_tcp::cc::{
+use bentpipe_cc::keys::Growth;
+use bentpipe_cc::RateSample;
+use bentpipe_cc::{
     AckSample, CarefulResume, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState,
     ResumeReason, SavedPath,
 };
-use bentpipe_tcp::{Growth, RateSample};
+use bentpipe_sim::spec::Quic;
 use bentpipe_units::{Duration, Time};
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
@@ -36,7 +37,7 @@ pub(crate) struct HouseFactory {
     pub(crate) growth: Growth,
     pub(crate) initial_window: u64,
     /// Careful resume, and the path that an earlier connection saved.
-    pub(crate) resume: Option<(bentpipe_tcp::CarefulResume, Option<SavedPath>)>,
+    pub(crate) resume: Option<(bentpipe_cc::keys::CarefulResume, Option<SavedPath>)>,
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) facts: Shared,

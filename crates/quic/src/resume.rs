@@ -2,7 +2,7 @@
 //! Positions are offsets of bytes in packets sent. Retransmissions are new packets, and so have later offsets.
 
 use crate::tap::Shared;
-use bentpipe_tcp::cc::{
+use bentpipe_cc::{
     CarefulResume, Custom, Pace, PathLesson, PathObserver, ResumeFacts, ResumePhase, ResumeReason, Resumed, SavedPath,
 };
 use bentpipe_units::{Duration, Rate, Time};

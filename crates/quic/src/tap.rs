@@ -3,8 +3,8 @@
 
 use crate::clock::Clock;
 use crate::qlog::Log;
+use bentpipe_cc::{Pace, PathLesson};
 use bentpipe_sim::stack::EngineState;
-use bentpipe_tcp::cc::{Pace, PathLesson};
 use bentpipe_units::Duration;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;

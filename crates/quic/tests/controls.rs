@@ -1,9 +1,9 @@
 //! Congestion controls of the product and of the stack: 10 MB over GEO, 20/2 Mbit/s, windows of 8 MB.
 
 use crate::path::{transfer, Done, Path, Way};
+use bentpipe_cc::keys::ByteCounting;
+use bentpipe_cc::{CcConfig, CcKind};
 use bentpipe_sim::spec::{Quic, QuicCc, QuicInitialWindow, QuicWindow};
-use bentpipe_tcp::cc::{CcConfig, CcKind};
-use bentpipe_tcp::ByteCounting;
 
 const MB: u64 = 1_000_000;
 

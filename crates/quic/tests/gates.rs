@@ -4,8 +4,8 @@
 //! start. Picoquic's seeded CUBIC jumps to its whole saved window.
 
 use crate::path::{transfer, Path, Way};
+use bentpipe_cc::{CcConfig, CcKind};
 use bentpipe_sim::spec::{Quic, QuicCc, QuicInitialWindow, QuicWindow};
-use bentpipe_tcp::cc::{CcConfig, CcKind};
 
 const MB: u64 = 1_000_000;
 

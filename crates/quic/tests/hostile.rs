@@ -3,8 +3,7 @@
 use crate::path::{Path, World};
 use bentpipe_sim::spec::Quic;
 use bentpipe_sim::stack::Engine;
-use bentpipe_tcp::Ecn;
-use bentpipe_units::{Duration, Stream, Time};
+use bentpipe_units::{Duration, Ecn, Stream, Time};
 
 /// `BENTPIPE_FUZZ_OPS` sets the number of datagrams.
 fn datagrams() -> u64 {

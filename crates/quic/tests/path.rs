@@ -3,8 +3,7 @@
 use bentpipe_quic::{pair, QuicEnd};
 use bentpipe_sim::spec::Quic;
 use bentpipe_sim::stack::{Engine, EngineCounters, EngineEvent, Seed, SentDatagram, StreamNo};
-use bentpipe_tcp::Ecn;
-use bentpipe_units::{Duration, Rate, Stream, Time};
+use bentpipe_units::{Duration, Ecn, Rate, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};

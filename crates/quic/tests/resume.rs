@@ -2,8 +2,8 @@
 
 use crate::network::run;
 use crate::path::{transfer, Done, Path, Way};
+use bentpipe_cc::keys::{CarefulResume, SavedRtt, SavedWindow};
 use bentpipe_sim::spec::{Quic, QuicWindow};
-use bentpipe_tcp::{CarefulResume, SavedRtt, SavedWindow};
 use bentpipe_units::Duration;
 
 const MB: u64 = 1_000_000;

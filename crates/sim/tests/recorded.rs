@@ -3,12 +3,12 @@
 //! `recorded.txt` has the number, and of each of these runs a hash of all its tables, with the names of their columns.
 //! `BLESS=1` writes it, where a hash changed only with a higher number.
 
+use bentpipe_cc::verdict::VerdictKind;
+use bentpipe_cc::CcKind;
 use bentpipe_sim::dictionary::{Table, Values, SERIES};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::{from_toml, Problems};
 use bentpipe_sim::{Network, RESULTS};
-use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::verdict::VerdictKind;
 use std::collections::BTreeMap;
 use std::path::Path;
 

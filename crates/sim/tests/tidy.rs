@@ -1,13 +1,13 @@
 //! Rules over the whole repository that need no reviewer. Each failure names the file and
 //! the line, and all of them at once.
 
+use bentpipe_cc::verdict::VerdictKind;
+use bentpipe_cc::CcKind;
 use bentpipe_sim::dictionary::{
     Column, CAUSES, COMPLETIONS, CRITICAL_PATH, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, LOSSES, PATH_PARTS, PROBES,
     SERIES, SUMMARY, TRANSFERS,
 };
 use bentpipe_sim::middlebox::MiddleboxConfig;
-use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::verdict::VerdictKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

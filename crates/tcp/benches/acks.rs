@@ -5,7 +5,7 @@
 //! segment that it sends, the second its congestion control. The receiver and the path are not counted.
 #![allow(clippy::print_stdout)]
 
-use bentpipe_tcp::cc::{
+use bentpipe_cc::{
     AckSample, CcConfig, CcKind, Congestion, CongestionControl, Custom, CustomCc, Delivery, Init, LostSegment, Pace,
     PathState, ProbeSegments,
 };

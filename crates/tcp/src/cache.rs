@@ -2,8 +2,8 @@
 //! window, and the state of Fast Open and T/TCP. Old and new values merge as in Linux, because RFC 9040 leaves that
 //! open.
 
-use crate::cc::{PathLesson, SavedPath};
 use crate::config::{Config, SharedCwnd};
+use bentpipe_cc::{PathLesson, SavedPath};
 use bentpipe_units::{Duration, Time};
 
 /// Time of plain SYNs after a SYN with data was lost (RFC 7413 §4.1.3.1).
@@ -149,7 +149,7 @@ impl PathCache {
             self.path = None;
         }
         let Lesson { ended, cwnd, ssthresh, rtt } = lesson;
-        self.merge(now, ended, cwnd, ssthresh.min(crate::cc::Cwnd::MAX), rtt);
+        self.merge(now, ended, cwnd, ssthresh.min(bentpipe_cc::Cwnd::MAX), rtt);
     }
 
     fn merge(&mut self, now: Time, ended: Ended, cwnd: u64, ssthresh: u64, rtt: Option<(Duration, Duration)>) {

@@ -1,10 +1,10 @@
 //! Settings of a connection: the keys of `[tcp]`. Each is declared once: here, or in `keys` if a congestion control
 //! also needs its type. Both ends of a connection get the same configuration.
 
-pub use crate::keys::*;
+pub use bentpipe_cc::keys::*;
 
-use crate::cc::{CcConfig, CcKind, CongestionControl, CustomCc, Init, Unbounded};
-use crate::verdict::VerdictKind;
+use bentpipe_cc::verdict::VerdictKind;
+use bentpipe_cc::{CcConfig, CcKind, CongestionControl, CustomCc, Init, Unbounded};
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Bytes, Include, OnOff, Open};
 

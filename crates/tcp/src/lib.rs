@@ -7,25 +7,20 @@
 #![forbid(unsafe_code)]
 
 mod cache;
-pub mod cc;
 mod config;
 mod conn;
-mod facts;
-mod keys;
 pub mod multi;
 mod multipath;
-mod notice;
 mod scps;
 mod segment;
-pub mod verdict;
 
+pub use bentpipe_cc::{ExplicitHeader, Notice};
+pub use bentpipe_units::Ecn;
 pub use cache::PathCache;
 pub use config::*;
 pub use conn::{Arrived, Connection, Counters, Event, Role, SendLimit, SharedWindow, Sink, State};
-pub use facts::RateSample;
 pub use multipath::{Dss, Multipath};
-pub use notice::{ExplicitHeader, Notice};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{
-    CountOption, Ecn, FastOpenOption, Flags, Options, PlainSegment, SackBlocks, Segment, SynOptions, Timestamps,
+    CountOption, FastOpenOption, Flags, Options, PlainSegment, SackBlocks, Segment, SynOptions, Timestamps,
 };

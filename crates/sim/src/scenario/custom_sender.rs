@@ -41,7 +41,7 @@ fn replace(transport: &mut Tree, senders: &[Sender]) {
 mod tests {
     use super::super::{from_json_with, from_toml_with, Files};
     use super::*;
-    use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc, Reno};
+    use bentpipe_cc::{CcConfig, CcKind, CustomCc, Reno};
     use bentpipe_tcp::Recovery;
 
     const TEXT: &str = "duration = \"1 s\"

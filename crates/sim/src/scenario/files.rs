@@ -1,7 +1,7 @@
 //! External parts of a scenario: traces in files beside it, and the caller's congestion controls and middleboxes.
 
 use crate::middlebox::OwnConfig;
-use bentpipe_tcp::cc::{CcKind, CustomCc};
+use bentpipe_cc::{CcKind, CustomCc};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};

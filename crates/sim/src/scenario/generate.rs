@@ -4,7 +4,7 @@ use super::alternatives::{alternatives, Alternative};
 use super::schema::{table, to_json};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::Like;
-use bentpipe_tcp::cc::CcKind;
+use bentpipe_cc::CcKind;
 use bentpipe_units::settings::{Absent, HostDefault, HostDefaults, Key, Shape, Table, Value};
 use bentpipe_units::Word;
 use serde_json::Value as Json;

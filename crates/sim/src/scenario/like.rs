@@ -6,7 +6,7 @@
 use super::transports::tables_of;
 use super::tree::{Place, Tree, Value};
 use crate::spec::{Buffers, Like};
-use bentpipe_tcp::cc::CcKind;
+use bentpipe_cc::CcKind;
 use bentpipe_tcp::{EcnConfig, Recovery, SackEvidence};
 use bentpipe_units::Word;
 use std::collections::BTreeMap;

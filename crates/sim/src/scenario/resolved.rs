@@ -11,7 +11,7 @@ use super::tune::Tune;
 use super::{direction, keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Framing, Lane, Link, Medium, Multi, NodeKind, Scenario, Subflow, Timeline};
-use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
+use bentpipe_cc::{CcConfig, CcKind, CustomCc};
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer, ClockPhase, Config, RtoConfig};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
 use bentpipe_units::{Duration, Word};

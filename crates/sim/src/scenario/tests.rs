@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::LinkId;
-use bentpipe_tcp::cc::CcKind;
+use bentpipe_cc::CcKind;
 use bentpipe_tcp::{ClockPhase, Config, InitialSsthresh, Recovery};
 use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;

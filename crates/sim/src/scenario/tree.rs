@@ -1,7 +1,7 @@
 //! Written scenario with the place of each value: the common form of TOML, JSON and `--set`.
 
 use super::problem::{Problem, Span};
-use bentpipe_tcp::cc::CustomCc;
+use bentpipe_cc::CustomCc;
 use bentpipe_units::settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 use super::{Flow, Lane, Queue, Scenario};
 use crate::ids::LinkId;
-use bentpipe_tcp::cc::Unbounded;
+use bentpipe_cc::Unbounded;
 use bentpipe_units::{Duration, Time};
 
 /// Names that a note gives before it counts.

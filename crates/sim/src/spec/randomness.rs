@@ -81,7 +81,7 @@ mod tests {
     use super::Randomness;
     use crate::scenario::from_toml;
     use crate::spec::{ErrorModel, ErrorUnit};
-    use bentpipe_tcp::cc::CustomCc;
+    use bentpipe_cc::CustomCc;
 
     fn is_random(tcp: &str, link: &str, flow: &str, more: &str) -> bool {
         let text = format!(

@@ -1,7 +1,7 @@
 //! Transport of a flow, and the facts about it that do not need its kind.
 
 use super::{Multi, Quic};
-use bentpipe_tcp::cc::{CustomCc, Unbounded};
+use bentpipe_cc::{CustomCc, Unbounded};
 use bentpipe_tcp::Config;
 use std::sync::Arc;
 

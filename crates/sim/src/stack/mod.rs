@@ -8,7 +8,7 @@ mod quic;
 
 pub use quic::*;
 
-use bentpipe_tcp::cc::{PathLesson, SavedPath};
+use bentpipe_cc::{PathLesson, SavedPath};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use super::Engines;
 use crate::distribution::Between;
-use bentpipe_tcp::cc::settings::{Fields, Shape, Table, Title, Typed, Unfit, Value};
-use bentpipe_tcp::cc::{CcConfig, CcKind, Init};
+use bentpipe_cc::settings::{Fields, Shape, Table, Title, Typed, Unfit, Value};
+use bentpipe_cc::{CcConfig, CcKind, Init};
 use bentpipe_tcp::{ByteCounting, CarefulResume, MaxJump, SavedRtt, SavedWindow, SlowStart};
 use bentpipe_units::settings::{Bytes, OnOff, Switch};
 use bentpipe_units::{amounts, kinds, settings, words, Duration, Time};

@@ -12,7 +12,7 @@ use crate::spec::{
     Outage, Oversize, Page, PageModel, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader, Record,
     RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Transport, Wait, WrittenRecords, MILLIONTHS,
 };
-use bentpipe_tcp::cc::CcKind;
+use bentpipe_cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
 use bentpipe_units::settings::{Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};

@@ -7,7 +7,7 @@
 use super::goal::{End, Goal, What};
 use super::host::Host;
 use crate::stack::{Engine, EngineCounters, EngineEvent, EngineState, SentDatagram, StreamNo};
-use bentpipe_tcp::cc::PathLesson;
+use bentpipe_cc::PathLesson;
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader, Transport};
 use crate::stack::{Engine, Seed};
-use bentpipe_tcp::cc::SavedPath;
+use bentpipe_cc::SavedPath;
 use bentpipe_tcp::PathCache;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;

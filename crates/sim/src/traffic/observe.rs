@@ -15,7 +15,7 @@ use crate::ids::{FlowId, LaneId};
 use crate::link::Downtime;
 use crate::record::{ratio, Completions, Histogram, InsideValue, Recorder, Sample};
 use crate::spec::{App, Flow, Scenario};
-use bentpipe_tcp::cc::{Inside, Insides, Quantity, ResumePhase};
+use bentpipe_cc::{Inside, Insides, Quantity, ResumePhase};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 

@@ -1,6 +1,6 @@
 //! Events of a connection.
 
-use crate::cc::ResumePhase;
+use bentpipe_cc::ResumePhase;
 
 /// Reports of a connection to its driver, besides segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The forms in which segments enter and leave a connection. Code for a plain form contains nothing for options.
 
 use crate::config::Feedback;
-use crate::notice::ExplicitHeader;
 use crate::segment::{Options, PlainSegment, Segment, Timestamps};
+use bentpipe_cc::ExplicitHeader;
 
 /// An arrival from the peer. A form with fewer parts costs less; the effect is the same.
 #[derive(Clone, Copy, Debug)]

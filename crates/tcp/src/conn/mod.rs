@@ -36,11 +36,11 @@ pub use life::{Role, State};
 pub use sender::{SendLimit, SharedWindow};
 
 use crate::cache::PathCache;
-use crate::cc::CongestionControl;
 use crate::config::Config;
-use crate::facts::RateSample;
-use crate::notice::Notice;
 use crate::segment::{Flags, PlainSegment, Segment, Timestamps};
+use bentpipe_cc::CongestionControl;
+use bentpipe_cc::Notice;
+use bentpipe_cc::RateSample;
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
 use forms::Layers;

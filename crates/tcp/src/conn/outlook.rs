@@ -3,7 +3,7 @@
 
 use super::timers::Timer;
 use super::Connection;
-use crate::cc::{CongestionControl, Insides};
+use bentpipe_cc::{CongestionControl, Insides};
 use bentpipe_units::Time;
 
 impl Connection {

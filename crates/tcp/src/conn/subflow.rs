@@ -2,10 +2,10 @@
 
 use super::sender::{Mapped, SharedWindow};
 use super::{Connection, State};
-use crate::cc::{CongestionControl, Siblings};
 use crate::config::Config;
 use crate::multipath::Multipath;
 use crate::segment::{Flags, Segment};
+use bentpipe_cc::{CongestionControl, Siblings};
 use bentpipe_units::{Duration, Time};
 
 /// Seams for whoever drives several connections as one.

@@ -8,11 +8,11 @@ use super::sender::Sender;
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
-use crate::cc::CongestionControl;
 use crate::multipath::Multipath;
-use crate::notice::{ExplicitHeader, Notice};
-use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment};
-use bentpipe_units::{Seq, Time};
+use crate::segment::{Flags, Options, PlainSegment, Segment};
+use bentpipe_cc::CongestionControl;
+use bentpipe_cc::{ExplicitHeader, Notice};
+use bentpipe_units::{Ecn, Seq, Time};
 
 /// The parts of an open connection.
 #[derive(Clone, Debug)]

@@ -25,10 +25,10 @@ mod snack;
 mod windows;
 
 use super::*;
-use crate::cc::CcKind;
 use crate::config::*;
 use crate::segment::{Options, SackBlocks};
 use bench::{exchange, leave, Bench, Fate, Pair, SMSS};
+use bentpipe_cc::CcKind;
 
 const NONE: [u64; 0] = [];
 
@@ -268,7 +268,7 @@ fn unused_windows_do_not_grow_unless_asked_to() {
 /// A loss that the verdict blames on the link is repaired without reducing the window.
 #[test]
 fn link_errors_leave_the_window_alone() {
-    use crate::verdict::VerdictKind::AlwaysLinkError;
+    use bentpipe_cc::verdict::VerdictKind::AlwaysLinkError;
     for cc in [CcKind::Tahoe, CcKind::Reno, CcKind::NewReno, CcKind::Sack] {
         let mut s = Bench::new(cc, 10, |config| config.verdict = AlwaysLinkError);
         s.send(40);

@@ -8,8 +8,8 @@ use super::receiver::Receiver;
 use super::sender::{Ack, EcnEcho, SackRanges, SendSpace, Sending};
 use super::timers::Timer;
 use crate::config::DuplicateAcks;
-use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps, COUNT_LEN, OPTIONS_MAX};
-use bentpipe_units::{Duration, Seq, Time};
+use crate::segment::{Flags, Options, PlainSegment, Segment, Timestamps, COUNT_LEN, OPTIONS_MAX};
+use bentpipe_units::{Duration, Ecn, Seq, Time};
 
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 86_400);

@@ -2,9 +2,9 @@
 
 use super::coupling::Coupling;
 use super::scheduler::{OwnScheduler, SchedulerConfig};
-use crate::keys::{BufferGrowth, ReceiveBuffer};
 use crate::multipath::Dss;
 use crate::Config;
+use bentpipe_cc::keys::{BufferGrowth, ReceiveBuffer};
 use bentpipe_units::{settings, words, Duration};
 
 settings! {

@@ -5,11 +5,11 @@ use super::product;
 use crate::scenario::report::{below, Report};
 use crate::scenario::tree::Tree;
 use crate::spec::{Between, Buffers, Like};
+use bentpipe_cc::{verdict::VerdictKind, CcKind};
 use bentpipe_tcp::{
-    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, CarefulResume, ClockPhase, Config, Copies,
-    DelayTimer, EcnFeedback, ErrorReports, FastOpen, Feedback, GiveUp, InitialSsthresh, MaxJump, Pacing, PacketSize,
-    ReceiveBuffer, Recovery, Reduction, ReportResend, SavedRtt, SavedWindow, SendBuffer, SharedCwnd, SpuriousDetection,
-    WindowSize,
+    AutoBuffer, AutoSendBuffer, CarefulResume, ClockPhase, Config, Copies, DelayTimer, EcnFeedback, ErrorReports,
+    FastOpen, Feedback, GiveUp, InitialSsthresh, MaxJump, Pacing, PacketSize, ReceiveBuffer, Recovery, Reduction,
+    ReportResend, SavedRtt, SavedWindow, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
-use bentpipe_tcp::cc::CcConfig;
+use bentpipe_cc::CcConfig;
 use bentpipe_tcp::{
     Config, CwndValidation, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates,
     RttSampling, SackCounting, SackEvidence, SackOnRto,

@@ -2,7 +2,6 @@
 
 use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State};
-use crate::cc::CongestionControl;
 use crate::config::{EcnFeedback, GiveUp, Recovery, SnackForm, SpuriousDetection};
 use crate::conn::agreed::MSS_ASSUMED;
 use crate::conn::clock;
@@ -14,6 +13,7 @@ use crate::conn::timers::Timer;
 use crate::conn::Event;
 use crate::multipath::Multipath;
 use crate::segment::{Flags, Options, Segment, Timestamps};
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::{Seq, Time};
 
 impl Life {

@@ -4,7 +4,8 @@ use super::Receiver;
 use crate::config::EcnFeedback;
 use crate::conn::agreed::{handshake_code, CEP_START};
 use crate::conn::forms::Layers;
-use crate::segment::{Ecn, Flags, Segment};
+use crate::segment::{Flags, Segment};
+use bentpipe_units::Ecn;
 
 /// RFC 9768 §3.2.2.5.1: acknowledge at every second mark.
 const MARKS_PER_ACK: u32 = 2;

@@ -1,7 +1,7 @@
 //! Echo of the headers of XCP and RCP: the sum of XCP's window changes since the last ACK, or RCP's latest rate.
 
 use crate::config::Feedback;
-use crate::notice::ExplicitHeader;
+use bentpipe_cc::ExplicitHeader;
 
 /// Feedback that the next segment returns.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@
 
 use crate::config::{AceWrap, EcnConfig, EcnFeedback};
 use crate::conn::agreed::{handshake_code, CEP_START};
-use crate::facts::Marks;
-use crate::segment::Ecn;
+use bentpipe_cc::Marks;
+use bentpipe_units::Ecn;
 
 /// The feedback that an ACK carries.
 #[derive(Clone, Copy, Debug, Default)]

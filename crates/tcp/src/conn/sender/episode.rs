@@ -215,14 +215,3 @@ impl Episode {
         Step::Partial { restarts_timer, shrinks_by }
     }
 }
-
-impl NewReno {
-    /// New segments that recovery may send in answer to one ACK.
-    pub(crate) fn burst(self) -> u32 {
-        if self.burst == 0 {
-            u32::MAX
-        } else {
-            self.burst
-        }
-    }
-}

@@ -12,7 +12,7 @@ use super::probe_segments::Probes;
 use super::records::Records;
 use super::reported::Notified;
 use super::resume::Resume;
-use crate::facts::Marks;
+use bentpipe_cc::Marks;
 
 /// Parts of a sender that few connections have.
 #[derive(Clone, Debug, Default)]

@@ -4,12 +4,12 @@ use super::extras::SenderExtras;
 use super::mapped::Mapped;
 use super::probe_segments::Probes;
 use super::state::Sender;
-use crate::cc::CongestionControl;
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
 use crate::multipath::Dss;
 use crate::scps::ScpsOptions;
 use crate::segment::{Flags, Options, PlainSegment, Segment, ACK_RATIO_LEN, OPTIONS_MAX};
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::Time;
 
 impl Sender {

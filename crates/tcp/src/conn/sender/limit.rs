@@ -3,8 +3,8 @@
 use super::detect::Repair;
 use super::episode::Phase;
 use super::state::Sender;
-use crate::cc::CongestionControl;
 use crate::conn::context::Context;
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::Time;
 
 /// A sender's reason to wait (RFC 4898 §4, tcpEStatsPerfSndLim*, with the states of loss recovery kept apart).

@@ -18,11 +18,11 @@ use super::poll::Sending;
 use super::reported::Notified;
 use super::space::SendSpace;
 use super::state::Sender;
-use crate::cc::CongestionControl;
 use crate::config::{CwndUnit, ErrorReports, PathMtu, ReportResend};
 use crate::conn::context::Context;
 use crate::conn::Event;
 use crate::segment::OPTIONS_MAX;
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::Time;
 
 impl Sender {

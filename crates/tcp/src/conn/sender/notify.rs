@@ -3,11 +3,11 @@
 use super::ack::Ack;
 use super::episode::Phase;
 use super::state::Sender;
-use crate::cc::{CongestionControl, Delivery, LostSegment, Marks, PathState, ResumeReason};
 use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::clock::since;
 use crate::conn::context::Context;
 use crate::conn::Event;
+use bentpipe_cc::{CongestionControl, Delivery, LostSegment, Marks, PathState, ResumeReason};
 use bentpipe_units::{Duration, Time};
 
 impl Sender {

@@ -4,9 +4,9 @@
 //! instant before which no other leaves; ACKs do not wait and do not count, unless the congestion control has a token
 //! bucket for all. A pause saves up a burst and no more.
 
-use crate::cc::{Cc, CongestionControl, Pace};
 use crate::config::{Pacing, WindowSize};
 use crate::conn::timers::{Timer, Timers};
+use bentpipe_cc::{Cc, CongestionControl, Pace};
 use bentpipe_units::{Duration, Rate, Time};
 
 const BITS_PS_PER_BYTE_S: u128 = 8 * 1_000_000_000_000;

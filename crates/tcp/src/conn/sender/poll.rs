@@ -7,11 +7,11 @@ use super::feedback::WindowFeedback;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
 use super::state::{used, view, Sender};
-use crate::cc::CongestionControl;
 use crate::config::{Config, CwndValidation};
 use crate::conn::clock::clock;
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::{Duration, Time};
 
 /// The data to send now.

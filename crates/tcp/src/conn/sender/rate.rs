@@ -4,7 +4,7 @@
 //! delivered since, divided by the longer of the times to send and to acknowledge them.
 
 use super::scoreboard::Delivered;
-use crate::facts::{LostSegment, RateSample};
+use bentpipe_cc::{LostSegment, RateSample};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -163,8 +163,8 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::CcKind;
     use crate::conn::tests::bench::Bench;
+    use bentpipe_cc::CcKind;
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)

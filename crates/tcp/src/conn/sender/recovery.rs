@@ -8,11 +8,11 @@ use super::prr::Prr;
 use super::reduce::{Cause, ReduceOutcome, Touched};
 use super::scoreboard::Evidence;
 use super::state::{view, Sender};
-use crate::cc::CongestionControl;
 use crate::config::{Config, GiveUp, Recovery, Reduction, SackOnRto, SecondReduction, SpuriousResponse};
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::Time;
 
 impl Sender {

@@ -6,10 +6,10 @@ use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::undo::{Snapshot, Undo};
 use super::usage::Usage;
-use crate::cc::{Cc, Congestion, CongestionControl, PathState};
 use crate::conn::context::Context;
 use crate::conn::Event;
-use crate::verdict::{Loss, LossVerdict, Policy, Verdict};
+use bentpipe_cc::verdict::{Loss, LossVerdict, Policy, Verdict};
+use bentpipe_cc::{Cc, Congestion, CongestionControl, PathState};
 
 /// Cause of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use super::feedback::WindowFeedback;
 use super::reduce::{Cause, ReduceOutcome};
 use super::scoreboard::Evidence;
 use super::state::Sender;
-use crate::cc::CongestionControl;
 use crate::config::{Resend, Trigger};
 use crate::conn::context::Context;
 use crate::conn::Event;
+use bentpipe_cc::CongestionControl;
 use bentpipe_units::Time;
 
 impl Sender {

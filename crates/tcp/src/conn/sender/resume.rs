@@ -1,6 +1,6 @@
 //! State of careful resume in a connection (RFC 9959).
 
-use crate::cc::{CarefulResume, PathObserver};
+use bentpipe_cc::{CarefulResume, PathObserver};
 use bentpipe_units::Duration;
 
 /// Careful resume of a connection, and its observation of the path.

@@ -6,13 +6,13 @@ use super::reduce::{Cause, ReduceOutcome};
 use super::resume::Resume;
 use super::state::Sender;
 use crate::cache::Learnt;
-use crate::cc::{
-    CarefulResume, CongestionControl, Pace, PathLesson, PathObserver, ResumeFacts, ResumePhase, ResumeReason, Resumed,
-    SavedPath,
-};
 use crate::config::Pacing;
 use crate::conn::context::Context;
 use crate::conn::Event;
+use bentpipe_cc::{
+    CarefulResume, CongestionControl, Pace, PathLesson, PathObserver, ResumeFacts, ResumePhase, ResumeReason, Resumed,
+    SavedPath,
+};
 use bentpipe_units::{Duration, Rate, Time};
 
 impl Sender {

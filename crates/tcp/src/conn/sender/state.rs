@@ -19,10 +19,10 @@ use super::space::SendSpace;
 use super::undo::Undo;
 use super::usage::{Usage, Used};
 use crate::cache::Learnt;
-use crate::cc::{Cc, CcConfig, CcKind, CongestionControl, Coupled, Custom, Init};
 use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks, SpuriousDetection};
 use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
+use bentpipe_cc::{Cc, CcConfig, CcKind, CongestionControl, Coupled, Custom, Init};
 use bentpipe_units::Time;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -249,7 +249,7 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64, is_coupl
         growth: config.growth,
         ..begin
     };
-    if let Some(explicit) = crate::cc::explicit::instead(config.feedback, init) {
+    if let Some(explicit) = bentpipe_cc::explicit::instead(config.feedback, init) {
         return explicit.into();
     }
     if is_coupled {

@@ -8,8 +8,8 @@ use super::episode::Episode;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
-use crate::cc::{Cc, CongestionControl, PathState};
 use crate::config::{Config, SpuriousDetection, SpuriousResponse};
+use bentpipe_cc::{Cc, CongestionControl, PathState};
 use bentpipe_units::Duration;
 
 /// State that may have to be restored.

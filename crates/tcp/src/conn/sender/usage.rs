@@ -4,10 +4,10 @@
 
 use super::rtt::Rtt;
 use super::space::SendSpace;
-use crate::cc::{Cc, CongestionControl};
 use crate::config::{Config, CwndValidation, SsthreshRounding};
 use crate::conn::context::Context;
 use crate::conn::Event;
+use bentpipe_cc::{Cc, CongestionControl};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 

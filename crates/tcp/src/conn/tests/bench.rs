@@ -1,7 +1,8 @@
 //! The one test bench of connections: an end whose peer the test writes out, and two ends on a path.
 
 use super::*;
-use crate::segment::{Ecn, Timestamps};
+use crate::segment::Timestamps;
+use bentpipe_units::Ecn;
 use std::collections::BTreeMap;
 use std::convert::identity;
 

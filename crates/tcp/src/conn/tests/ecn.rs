@@ -1,8 +1,8 @@
 //! Marks.
 
 use super::*;
-use crate::cc::{AckSample, Congestion, CustomCc, Delivery, Marks, PathState, Window};
-use crate::segment::Ecn;
+use bentpipe_cc::{AckSample, Congestion, CustomCc, Delivery, Marks, PathState, Window};
+use bentpipe_units::Ecn;
 use std::sync::{Arc, Mutex};
 
 fn marking(feedback: EcnFeedback) -> impl Fn(&mut Config) {

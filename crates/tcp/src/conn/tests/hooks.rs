@@ -1,9 +1,9 @@
 //! Notifications of a congestion control, and their times.
 
 use super::*;
-use crate::cc::{AckSample, Congestion, CongestionControl, CustomCc, Delivery, Init, LostSegment, PathState};
 use crate::config::ErrorReports;
-use crate::notice::Notice;
+use bentpipe_cc::Notice;
+use bentpipe_cc::{AckSample, Congestion, CongestionControl, CustomCc, Delivery, Init, LostSegment, PathState};
 use std::sync::{Arc, Mutex};
 
 /// Writes down what it is notified of, and keeps a window of ten segments.

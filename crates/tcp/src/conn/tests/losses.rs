@@ -197,7 +197,7 @@ fn rfc5681_4_3_many_retransmissions_of_one_round_are_one_sign() {
 /// 0.45 s, but it left before the window was reduced for the other.
 #[test]
 fn rfc5681_4_3_what_left_before_the_second_reduction_is_no_third_sign() {
-    use crate::verdict::VerdictKind;
+    use bentpipe_cc::verdict::VerdictKind;
     for (verdict, reductions) in [(VerdictKind::AlwaysCongestion, [1, 0, 1, 0]), (VerdictKind::AlwaysLinkError, [0; 4])]
     {
         let mut s = rack(20, |config| config.verdict = verdict);

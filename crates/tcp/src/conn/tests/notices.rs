@@ -3,7 +3,7 @@
 use super::bench::{Bench, SMSS};
 use super::*;
 use crate::config::{CwndUnit, ErrorReports, PacketSize, ReportResend, SizeFormula, SizeGiven, SizeUnit};
-use crate::notice::Notice;
+use bentpipe_cc::Notice;
 
 fn heeding(cc: CcKind, window: u32) -> Bench {
     Bench::new(cc, window, |config| config.error_reports = ErrorReports::Resend)

@@ -2,11 +2,11 @@
 
 use super::random::features;
 use super::*;
-use crate::cc::{CcConfig, ScpsSettings};
 use crate::conn::receiver::ReceiverExtras;
 use crate::conn::sender::SenderExtras;
-use crate::notice::{ExplicitHeader, Notice};
 use crate::segment::Timestamps;
+use bentpipe_cc::{CcConfig, ScpsSettings};
+use bentpipe_cc::{ExplicitHeader, Notice};
 use std::collections::BTreeSet;
 
 /// The extras that a connection has. A part does not compile before it is named here, and fails before a case below has it.

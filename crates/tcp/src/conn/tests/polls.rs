@@ -70,7 +70,7 @@ fn acks_follow_the_round_trips_and_not_the_data() {
 #[test]
 fn more_polls_get_more_answers() {
     let acks = [1, 3, 12].map(|polls| {
-        let cc = crate::cc::CcConfig::Stp(crate::cc::StpSettings { polls, ..Default::default() });
+        let cc = bentpipe_cc::CcConfig::Stp(bentpipe_cc::StpSettings { polls, ..Default::default() });
         let config = Config { cc, ..stp(CcKind::Stp) };
         transfer(config.clone(), config, 1000, |_| false).0.b.counters().sent_segments
     });

@@ -1,8 +1,8 @@
 //! Dummy segments (`docs/specs/tcp-peach.md`): agreement, answers, reactions of the sender.
 
 use super::*;
-use crate::cc::{CcConfig, PeachSettings};
-use crate::verdict::VerdictKind;
+use bentpipe_cc::verdict::VerdictKind;
+use bentpipe_cc::{CcConfig, PeachSettings};
 
 const DUMMY: Flags = Flags::ACK.with(Flags::DUMMY);
 

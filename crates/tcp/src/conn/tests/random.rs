@@ -1,7 +1,7 @@
 //! Two ends with random settings, on a path that loses, doubles, delays or marks some of their packets.
 
 use super::*;
-use crate::verdict::VerdictKind;
+use bentpipe_cc::verdict::VerdictKind;
 use bentpipe_units::Rate;
 use proptest::prelude::*;
 

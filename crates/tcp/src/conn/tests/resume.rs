@@ -1,7 +1,7 @@
 //! Careful resume on a connection.
 
 use super::*;
-use crate::cc::{CcKind, ResumePhase};
+use bentpipe_cc::{CcKind, ResumePhase};
 
 const RTT: Duration = Duration::from_millis(600);
 

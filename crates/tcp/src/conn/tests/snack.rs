@@ -1,10 +1,10 @@
 //! SNACK and rate control of SCPS-TP: `docs/specs/scps-tp.md`, tests.
 
 use super::*;
-use crate::cc::{CcConfig, ScpsCongestion, ScpsSettings};
 use crate::scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 use crate::segment::SynOptions;
-use crate::verdict::VerdictKind;
+use bentpipe_cc::verdict::VerdictKind;
+use bentpipe_cc::{CcConfig, ScpsCongestion, ScpsSettings};
 use bentpipe_units::Rate;
 
 fn snack(change: impl FnOnce(&mut Snack)) -> Recovery {

@@ -2,7 +2,7 @@
 //! Networking 24(1), 2016). Between LIA and OLIA: fair, responsive, and without their oscillations.
 
 use super::{sum, Member};
-use crate::cc::Siblings;
+use bentpipe_cc::Siblings;
 
 /// Increase: x_r / (R_r (Σ x_i)²) · (1 + b) / 2 · (4 + b) / 5, with x = W / R and b = max x_i / x_r. A loss takes
 /// min(b, 1.5) / 2 of the window.

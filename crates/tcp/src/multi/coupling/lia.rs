@@ -2,7 +2,7 @@
 //! together are as fast as one flow on the best path. No subflow grows faster than a regular TCP flow on its path.
 
 use super::{sum, Member};
-use crate::cc::Siblings;
+use bentpipe_cc::Siblings;
 
 /// min(a / ΣW, 1 / W_r), with a = ΣW · max(W_i / R_i²) / (Σ W_i / R_i)² (RFC 6356 §3, equations 1 and 2).
 pub(super) fn share(r: usize, members: &[Member]) -> Siblings {

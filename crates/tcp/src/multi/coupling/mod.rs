@@ -7,8 +7,8 @@ mod balia;
 mod lia;
 mod olia;
 
-use crate::cc::{CcKind, Siblings};
 use crate::Config;
+use bentpipe_cc::{CcKind, Siblings};
 use bentpipe_units::words;
 use std::fmt;
 

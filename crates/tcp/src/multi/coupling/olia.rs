@@ -3,7 +3,7 @@
 //! those that carried most between losses but have not.
 
 use super::{sum, Member};
-use crate::cc::Siblings;
+use bentpipe_cc::Siblings;
 
 /// Increase: (W_r / R_r²) / (Σ W_i / R_i)² + a_r / W_r.
 ///

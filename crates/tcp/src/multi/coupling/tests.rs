@@ -1,7 +1,7 @@
 //! Worked cases of the couplings, by hand from their formulas.
 
 use super::*;
-use crate::cc::CcKind;
+use bentpipe_cc::CcKind;
 
 fn member(window: f64, rtt: f64, between: f64) -> Member {
     Member { window, rtt, between }

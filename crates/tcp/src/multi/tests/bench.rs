@@ -106,8 +106,8 @@ pub(super) struct World {
 /// A connection with SACK, full segments of [`SMSS`] bytes with the multipath option, and a timer without granularity.
 pub(super) fn tcp() -> Config {
     Config {
-        cc: crate::cc::CcKind::Sack.into(),
-        recovery: crate::cc::CcKind::Sack.recovery(),
+        cc: bentpipe_cc::CcKind::Sack.into(),
+        recovery: bentpipe_cc::CcKind::Sack.recovery(),
         smss: SMSS as u32 + 20,
         initial_window: InitialWindow::Segments(10),
         ack: AckPolicy { delay: ms(40), ..AckPolicy::default() },

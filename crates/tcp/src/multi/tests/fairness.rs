@@ -2,9 +2,9 @@
 //! shares need no shared queue.
 
 use super::bench::{at, tcp, Path, World};
-use crate::cc::CcKind;
 use crate::multi::{Coupling, MultiConfig};
 use crate::Config;
+use bentpipe_cc::CcKind;
 
 /// Bytes that this number of subflows delivers together in 400 s, with one loss in 512 segments.
 fn carried(coupling: Coupling, subflows: usize, seed: u64) -> f64 {

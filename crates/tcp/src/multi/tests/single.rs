@@ -2,9 +2,9 @@
 //! Pacing is off: it counts these bytes.
 
 use super::bench::{at, ms, plain, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
-use crate::cc::CcKind;
 use crate::multi::{Coupling, MultiConfig, MultiEvent};
 use crate::{Config, CwndValidation, Options};
+use bentpipe_cc::CcKind;
 use proptest::prelude::*;
 
 /// Segments without multipath options: time, end, subflow, segment, whether it arrives.
