@@ -121,7 +121,7 @@ def blocks(kind):
 
 
 def test_the_guide_names_every_hook():
-    text = (ROOT / "crates" / "tcp" / "src" / "cc" / "mod.rs").read_text()
+    text = (ROOT / "crates" / "cc" / "src" / "lib.rs").read_text()
     trait = text[text.index("\npub trait CongestionControl {") :]
     hooks = re.findall(r"^    fn (\w+)\(", trait[: trait.index("\n}\n")], re.MULTILINE)
     assert len(hooks) > 8
@@ -148,25 +148,25 @@ def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
     # would take the builds of the copy for those of the repository.
     house = ROOT / "target" / "guide"
     workspace = (ROOT / "Cargo.toml").read_text()
-    members = re.sub(r"(?m)^(default-)?members = .*$", r'\1members = ["crates/units", "crates/tcp"]', workspace)
+    members = re.sub(r"(?m)^(default-)?members = .*$", r'\1members = ["crates/units", "crates/cc"]', workspace)
     assert members != workspace
     texts = {Path("Cargo.toml"): members, Path("Cargo.lock"): (ROOT / "Cargo.lock").read_text()}
-    for crate in ("units", "tcp"):
+    for crate in ("units", "cc"):
         for path in (ROOT / "crates" / crate).rglob("*"):
             if path.suffix in (".rs", ".toml", ".csv", ".txt"):
                 texts[path.relative_to(ROOT)] = path.read_text()
     file, module, use, line = blocks("rust")
-    folder = Path("crates", "tcp", "src", "cc")
+    folder = Path("crates", "cc", "src")
     texts[folder / "loss" / "multcp.rs"] = file
     for path, found, new in (
         (folder / "loss" / "mod.rs", r"^mod reno;\n", module),
         (folder / "loss" / "mod.rs", r"^pub use reno::.*;\n", use),
-        (folder / "mod.rs", r"^    /// A fixed share .*\n", line),
+        (folder / "lib.rs", r"^    /// A fixed share .*\n", line),
     ):
         texts[path], count = re.subn(rf"(?m){found}", lambda match, new=new: new + match[0], texts[path], count=1)
         assert count == 1, found
     synchronise(house, texts)
-    command = ["cargo", "test", "--offline", "--package", "bentpipe-tcp", "--lib", "--", "multcp", "inherited::MulTcp"]
+    command = ["cargo", "test", "--offline", "--package", "bentpipe-cc", "--lib", "--", "multcp", "inherited::MulTcp"]
     done = subprocess.run(
         command,
         cwd=house,

@@ -139,7 +139,7 @@ short. CUBIC is without fast convergence: its cycle neither attracts nor repels,
 to a smaller one.
 
 {table(["sender", "window", "source", "p", "measured", "formula", "difference"], rows)}
-HighSpeed's table (RFC 3649, Appendix B) is in `crates/tcp/src/cc/loss/highspeed.rs`, all rows, with a test that the
+HighSpeed's table (RFC 3649, Appendix B) is in `crates/cc/src/loss/highspeed.rs`, all rows, with a test that the
 formulas give it.
 
 ## Hybla does not depend on the round trip

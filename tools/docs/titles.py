@@ -55,7 +55,7 @@ CONGESTION_CONTROLS = {
         "swift": "TCP-Swift",
     },
 }
-"""Names by key in a scenario file, in the families of `crates/tcp/src/cc`."""
+"""Names by key in a scenario file, in the families of `crates/cc/src`."""
 
 MIDDLEBOXES = {
     "Proxies": {
