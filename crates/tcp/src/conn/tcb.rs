@@ -194,9 +194,9 @@ impl Tcb {
     /// The next data, no further than the record to which they belong.
     pub(crate) fn next_record_data(&mut self, now: Time) -> Option<Segment> {
         let Some(room) = self.sender.room_in_record() else { return self.next_data(now) };
-        let smss = std::mem::replace(&mut self.sender.space.smss, room);
+        let next_max = std::mem::replace(&mut self.sender.space.next_max, room);
         let segment = self.next_data(now);
-        self.sender.space.smss = smss;
+        self.sender.space.next_max = next_max;
         segment
     }
 }

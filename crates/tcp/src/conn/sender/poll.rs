@@ -179,19 +179,20 @@ impl Sender {
     fn next_new(&mut self, now: Time, room: Room, cx: &mut Context) -> Option<Sending> {
         let space = &self.space;
         let end = space.data_end();
-        let mut len = end.saturating_sub(space.nxt).min(space.smss());
+        let full = u64::from(space.next_max);
+        let mut len = end.saturating_sub(space.nxt).min(full);
         let mut has_fin = space.is_closing && space.nxt + len == space.offered;
         if len == 0 && !has_fin {
             return None;
         }
-        if end < space.offered && len < space.smss() && self.waits_for_room() {
+        if end < space.offered && len < full && self.waits_for_room() {
             return None;
         }
         let usable = space.usable();
         if len > usable {
             len = self.squeeze(now, usable, cx)?;
             has_fin = false;
-        } else if len < space.smss() && self.is_held_by_nagle(has_fin, &cx.config) {
+        } else if len < full && self.is_held_by_nagle(has_fin, &cx.config) {
             return None;
         }
         if self.board.flight_size() == 0 {

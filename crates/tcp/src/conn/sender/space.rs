@@ -16,8 +16,9 @@ pub(crate) struct SendSpace {
     /// The window that the peer advertised last, and the largest so far.
     pub(crate) rwnd: u64,
     pub(crate) rwnd_largest: u64,
-    /// Payload of a full segment.
+    /// Payload of a full segment, and the most of the next one: less where a record or a mapping ends.
     pub(crate) smss: u32,
+    pub(crate) next_max: u32,
     /// The factor of the persist timer, and whether it lets a segment smaller than a full one go.
     pub(crate) persist_backoff: u32,
     pub(crate) may_be_small: bool,
@@ -37,6 +38,7 @@ impl SendSpace {
             rwnd: 0,
             rwnd_largest: 0,
             smss: config.smss,
+            next_max: config.smss,
             persist_backoff: 1,
             may_be_small: false,
         }
@@ -62,7 +64,7 @@ impl SendSpace {
     /// Payload of the next new segment, as far as there is data.
     #[inline]
     pub(crate) fn next_len(&self) -> u64 {
-        self.data_end().saturating_sub(self.nxt).min(self.smss())
+        self.data_end().saturating_sub(self.nxt).min(self.next_max.into())
     }
 
     /// Whether there are unsent data that the receiver's window allows.

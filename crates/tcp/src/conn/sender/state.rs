@@ -177,6 +177,7 @@ impl Sender {
     /// Uses segments of `smss` payload bytes from now on, also for retransmissions.
     pub(crate) fn set_smss(&mut self, smss: u32) {
         self.space.smss = smss.clamp(1, Config::SMSS_MAX);
+        self.space.next_max = self.space.smss;
         self.board.resegment(self.space.smss);
         if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
             rates.forget(first);

@@ -93,3 +93,12 @@ fn a_transfer_without_losses_is_the_same() {
     let path = Path { segment_time: ms(1), ..Path::of(50) };
     compare(&tcp(), &path, 1, 300 * SMSS).unwrap();
 }
+
+/// The window and limited transmit count full segments where the end of a mapping makes the next one smaller: here the last byte
+/// of the data leaves after the second duplicate ACK.
+#[test]
+fn a_short_last_segment_leaves_after_duplicate_acks() {
+    let path = Path { segment_time: bentpipe_units::Duration::from_micros(1), queue: 4, ..Path::of(1) };
+    let config = Config { cc: CcKind::Reno.into(), recovery: CcKind::Reno.recovery(), ..tcp() };
+    compare(&config, &path, 1, 19 * SMSS + 1).unwrap();
+}
