@@ -26,6 +26,8 @@ impl Network {
     pub(super) fn act_in_group(&mut self, at: Time, endpoint: EndpointId) {
         self.traffic.wake_in_group(at, endpoint);
         self.take_subflow_events(at, endpoint);
+        // First, because a tail loss probe prefers new data to a copy.
+        self.transmit_by_turns(at, endpoint);
         self.transmit_in_group(at, endpoint);
         self.drive_group(at, endpoint);
     }

@@ -267,7 +267,8 @@ impl Meta {
     }
 
     /// Returns the subflow whose connection has to transmit now, until that gives `None`; then ask again. Data are given to it just
-    /// before.
+    /// before. Ask here after each arrival and wake-up; a connection that woke up transmits after that, because a tail loss probe
+    /// prefers new data to a copy (RFC 8985 §7.3).
     #[must_use]
     pub fn next_subflow<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) -> Option<usize> {
         let next = self.assign(now, subflows).or_else(|| {

@@ -228,6 +228,7 @@ impl World {
                 if self.ends[end].subflows[i].next_wakeup() <= self.now {
                     self.ends[end].subflows[i].handle_wakeup(self.now);
                     self.drain(end, i);
+                    self.settle(end);
                     self.transmit(end, i);
                 }
             }

@@ -102,3 +102,12 @@ fn a_short_last_segment_leaves_after_duplicate_acks() {
     let config = Config { cc: CcKind::Reno.into(), recovery: CcKind::Reno.recovery(), ..tcp() };
     compare(&config, &path, 1, 19 * SMSS + 1).unwrap();
 }
+
+/// RFC 8985 §7.3: a tail loss probe is new data if there are any. The window after a loss has one segment.
+#[test]
+fn a_tail_loss_probe_has_new_data() {
+    let path = Path { segment_time: bentpipe_units::Duration::from_micros(1), queue: 3, loss: 196, ..Path::of(80) };
+    let recovery = CcKind::Bbr1.recovery();
+    let config = Config { cc: CcKind::NewReno.into(), recovery, receive_buffer: 4000, ..tcp() };
+    compare(&config, &path, 243_012, 84_501).unwrap();
+}
