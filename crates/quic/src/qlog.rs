@@ -111,10 +111,11 @@ impl Log {
             let largest = &mut self.largest[way][kind.space()];
             let number = decode(*largest, number, bits);
             *largest = (*largest).max(Some(number));
-            let (name, kind) = (["packet_sent", "packet_received"][way], kind.name());
-            let data = format_args!(
-                r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"raw":{{"length":{length}}}}}"#
-            );
+            let name = ["packet_sent", "packet_received"][way];
+            // The packet of a Retry has none.
+            let number = if kind == Kind::Retry { String::new() } else { format!(r#","packet_number":{number}"#) };
+            let kind = kind.name();
+            let data = format_args!(r#"{{"header":{{"packet_type":"{kind}"{number}}},"raw":{{"length":{length}}}}}"#);
             self.write(now, "transport", name, data);
             datagram = &datagram[length..];
         }
@@ -122,10 +123,8 @@ impl Log {
 
     /// A packet is declared lost.
     pub(crate) fn on_lost(&mut self, now: Time, lost: &Lost) {
-        let Lost { kind, number, length } = lost;
-        let data = format_args!(
-            r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"raw":{{"length":{length}}}}}"#
-        );
+        let Lost { kind, number } = lost;
+        let data = format_args!(r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}}}}"#);
         self.write(now, "recovery", "packet_lost", data);
     }
 
@@ -166,7 +165,6 @@ impl Log {
 pub(crate) struct Lost {
     kind: String,
     number: u64,
-    length: u64,
 }
 
 impl Lost {
@@ -178,7 +176,7 @@ impl Lost {
         }
         let header = &record["data"]["header"];
         let kind = header["packet_type"].as_str()?.to_owned();
-        Some(Self { kind, number: header["packet_number"].as_u64()?, length: header["length"].as_u64()? })
+        Some(Self { kind, number: header["packet_number"].as_u64()? })
     }
 }
 
