@@ -30,7 +30,7 @@ impl Gate {
         (self.opens_at > now).then_some(self.opens_at)
     }
 
-    /// Nothing waits.
+    /// Forgets that a datagram waited, because the stack has none.
     pub(crate) fn on_idle(&mut self) {
         self.is_awaited = false;
     }
