@@ -32,7 +32,7 @@ def test_shown_columns_have_heads_that_differ(table):
 
 
 def test_every_head_is_used():
-    used = {*real_time.OWN, *(name for names in SHOWN.values() for name in names)}
+    used = {*real_time.OWN, *real_time.OWN_QUIC, *(name for names in SHOWN.values() for name in names)}
     links = {"utilisation", "queue_max_bytes"}
     assert set(_HEADS) == used | links | {"case", "congestion control"}
 

@@ -160,7 +160,7 @@ def test_the_guide_to_browsers_has_the_times_of_its_cases(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
     cases = cases_of(command)
-    found = bp.compare("page.toml", cases=cases, metric="fct", replications=2)
+    found = bp.compare("page.toml", cases=cases, metric="fct", replications=10)
     shown = re.findall(r"^\| [^|]+ \| ([\d.]+) s \|$", page.read_text(), re.MULTILINE)
     assert [f"{found.estimate(name, 'fct').mean:.2f}" for name in cases] == shown
 

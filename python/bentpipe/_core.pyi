@@ -40,7 +40,7 @@ __all__ = [
     "schema",
 ]
 if sys.platform == "linux":
-    __all__ += ["Emulation", "end_with_parent", "isolate", "simulated_cc", "walls"]
+    __all__ += ["Emulation", "QuicHost", "check_quic", "end_with_parent", "isolate", "simulated_cc", "walls"]
 
 RESULTS: int
 """Number of results of this simulator. Equal numbers, scenarios (by digest) and seeds have equal results."""
@@ -687,6 +687,36 @@ class Emulation:
 
     def outside(self) -> dict[str, Any]: ...
     def finish(self) -> Tables: ...
+
+@final
+class QuicHost:
+    """QUIC with TLS at a socket of this process. Only on Linux, and in builds with the feature `tls`.
+
+    It listens at `port`, or connects to this port of the address `peer`. Then it begins with `request` if its service
+    sends nothing.
+    """
+
+    def __new__(
+        cls,
+        scenario: Scenario,
+        service: str,
+        file: str | None,
+        port: int,
+        peer: str | None,
+        request: str,
+        secret: int,
+    ) -> QuicHost: ...
+    def run(self, slice_s: float) -> tuple[int, int]:
+        """Run for some seconds; return the number of connections, and of those that are closed."""
+
+    def close(self) -> None:
+        """Close all connections; the next `run` sends the last datagrams."""
+
+    def reports(self) -> dict[str, list[Any]]:
+        """Return the connections, one column per fact."""
+
+def check_quic(scenario: Scenario) -> None:
+    """Refuse settings of QUIC that no end on the wire has."""
 
 def end_with_parent(parent: int | None = None) -> bool:
     """End this process with its parent; return whether the parent still exists."""

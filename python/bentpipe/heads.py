@@ -64,9 +64,11 @@ _HEADS = {
     "cause": "cause",
     "packets": "packets",
     "bytes": "bytes",
-    # Connections of bentpipe's TCP.
+    # Connections of bentpipe's TCP and QUIC.
     "acked_bytes": "acked",
     "received_bytes": "received",
+    "handshake_s": "handshake",
+    "done_s": "done",
     # Names of compared things.
     "case": "case",
     "congestion control": "cc",

@@ -24,6 +24,8 @@
 //! | [`simulated`] | captures of runs in virtual time: packets with made-up headers |
 //! | [`wire`] | TCP segments as packets, and back |
 //! | [`speaker`] | a host with bentpipe's TCP |
+//! | `quic` | a host with bentpipe's QUIC, with the feature `quic` |
+//! | `udp` | this host at a socket, in real time |
 //! | [`trust`] | lateness of packets, and losses outside the scenario |
 
 #[cfg(target_os = "linux")]
@@ -53,6 +55,8 @@ pub mod netlink;
 pub mod offload;
 pub mod pcapng;
 pub mod proxy;
+#[cfg(all(target_os = "linux", feature = "quic"))]
+pub mod quic;
 #[cfg(target_os = "linux")]
 mod samples;
 #[cfg(target_os = "linux")]
@@ -62,6 +66,8 @@ pub mod speaker;
 #[cfg(target_os = "linux")]
 mod system;
 pub mod trust;
+#[cfg(all(target_os = "linux", feature = "quic"))]
+pub mod udp;
 pub mod wire;
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ mod simulation;
 mod sky;
 mod tables;
 mod values;
+#[cfg(all(target_os = "linux", feature = "tls"))]
+mod wire;
 
 use bentpipe_sim::middlebox::OwnConfig;
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
@@ -63,6 +65,9 @@ mod _core {
     use super::packet::{PacketSender, View};
     #[pymodule_export]
     use super::sky::{cities, city, constellations, modcods, PyMatrix, PySky};
+    #[cfg(all(target_os = "linux", feature = "tls"))]
+    #[pymodule_export]
+    use super::wire::{check_quic, QuicHost};
     #[pymodule_export]
     use super::{build_info, choices, dictionary, hooks, quantity, schema, Run, Scenario};
     #[pymodule_export]

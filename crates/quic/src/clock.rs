@@ -1,4 +1,4 @@
-//! Virtual time for the stack, which has nanoseconds since an instant of the process. Only differences are used, so the
+//! Time for the stack, which has nanoseconds since an instant of the process. Virtual time uses differences only, so the
 //! instant has no effect. Picoseconds within a nanosecond are lost to the stack only.
 
 use bentpipe_units::{Duration, Time};
@@ -6,14 +6,23 @@ use std::time::Instant;
 
 const PS_PER_NS: u64 = 1000;
 
-/// The instant of the process that is the start of virtual time.
+/// The instant of the process that is the start of virtual time, or of real time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Instant);
+pub struct Clock(Instant);
 
 impl Clock {
+    /// Begins time at this instant.
     #[allow(clippy::disallowed_methods, reason = "the stack's type has no other source; only differences are used")]
-    pub(crate) fn new() -> Self {
+    #[allow(clippy::new_without_default, reason = "two of them differ")]
+    pub fn new() -> Self {
         Self(Instant::now())
+    }
+
+    /// Returns the time of now, for ends on the wire.
+    #[cfg(feature = "tls")]
+    #[allow(clippy::disallowed_methods, reason = "the wire has this clock")]
+    pub fn now(self) -> Time {
+        self.time(Instant::now())
     }
 
     /// Returns the instant of a time, rounded down to a nanosecond.

@@ -3,12 +3,14 @@
 //! A datagram is taken from the stack at a time, so that its pacing spaces datagrams. A pace that the congestion control
 //! sets is applied here, before the stack makes a datagram. The stack's own pacing knows 1.25 windows per round trip only.
 //!
-//! Applications move counts of bytes. The content of streams is zeros, which the stack shares without a copy.
+//! Applications of the simulator move counts of bytes, and streams carry zeros. On the wire streams carry bytes.
 
 use crate::clock::Clock;
+use crate::content::{Reads, Sending};
+use crate::gate::Gate;
 use crate::migration::{address, Migration};
 use crate::qlog::{Log, Output};
-use crate::setup;
+use crate::setup::{self, Crypto};
 use crate::tap::Shared;
 use bentpipe_cc::{PathLesson, SavedPath};
 use bentpipe_sim::spec::{Quic, QuicRead, QuicSendOrder};
@@ -26,20 +28,18 @@ use std::fmt;
 
 /// Source in front of the payload: it stands for the address in the headers of IP and UDP. A datagram to a former address of
 /// the client still arrives: the links of a path decide what a handover loses.
-const SOURCE: usize = 2;
-/// Content of streams.
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+pub(crate) const SOURCE: usize = 2;
 
 /// One end of a QUIC connection.
 pub struct QuicEnd {
     clock: Clock,
     endpoint: Endpoint,
-    connection: Option<(ConnectionHandle, Connection)>,
+    pub(crate) connection: Option<(ConnectionHandle, Connection)>,
     /// Whether the connection is over, and the endpoint has forgotten it (RFC 9000 §10.2).
     is_drained: bool,
     /// Settings of an opener that has not connected yet.
     client: Option<ClientConfig>,
-    side: Side,
+    pub(crate) side: Side,
     facts: Shared,
     read: QuicRead,
     send_order: QuicSendOrder,
@@ -53,15 +53,15 @@ pub struct QuicEnd {
     /// The own address, and its changes.
     migration: Migration,
     events: VecDeque<EngineEvent>,
-    sends: BTreeMap<StreamNo, Sending>,
-    reads: BTreeMap<StreamNo, u64>,
+    pub(crate) sends: BTreeMap<StreamNo, Sending>,
+    pub(crate) reads: Reads,
     streams: StreamCounts,
     /// Unreliable datagrams of the application so far.
     datagrams: u32,
-    /// Earliest departure of the next datagram by the pace of the congestion control.
-    gate: Time,
+    /// The pace of the congestion control.
+    gate: Gate,
     wakeup: Time,
-    counters: EngineCounters,
+    pub(crate) counters: EngineCounters,
     scratch: Vec<u8>,
     /// Whether the client sends early data.
     has_early_data: bool,
@@ -74,17 +74,6 @@ struct StreamCounts {
     opened: u64,
 }
 
-/// Data of a stream that goes to the peer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sending {
-    /// Bytes that the application has written, and those that the stack has taken.
-    offered: u64,
-    taken: u64,
-    /// Whether the application has written the last byte, and whether the stack knows.
-    is_last: bool,
-    is_finished: bool,
-}
-
 /// Returns the stack for scenarios.
 pub fn engines() -> Engines {
     Engines::new(|quic, seed, saved| pair(quic, seed, saved).map(|end| Box::new(end) as Box<dyn Engine>))
@@ -94,25 +83,44 @@ pub fn engines() -> Engines {
 /// it, and the side: `client` or `server`.
 pub fn logged_engines(output: impl Fn(&str, u64, &str) -> Output + Send + Sync + 'static) -> Engines {
     Engines::new(move |quic, seed, saved| {
-        pair(quic, seed, saved).map(|end| {
-            let is_client = end.side.is_client();
-            let out = output(seed.flow, seed.ordinal, if is_client { "client" } else { "server" });
-            end.facts.lock().log = Some(Log::new(out, seed.flow, seed.ordinal, is_client));
-            Box::new(end) as Box<dyn Engine>
-        })
+        let log = |side: Side| {
+            let out = output(seed.flow, seed.ordinal, if side.is_client() { "client" } else { "server" });
+            Some(Log::new(out, seed.flow, seed.ordinal, side.is_client()))
+        };
+        logged_pair(quic, seed, saved, log).map(|end| Box::new(end) as Box<dyn Engine>)
     })
 }
 
 /// Makes both ends of a connection: the opener first. `saved`: the path from each end that an earlier connection saved.
 pub fn pair(quic: &Quic, seed: Seed<'_>, saved: [Option<SavedPath>; 2]) -> [QuicEnd; 2] {
+    logged_pair(quic, seed, saved, |_| None)
+}
+
+fn logged_pair(
+    quic: &Quic,
+    seed: Seed<'_>,
+    saved: [Option<SavedPath>; 2],
+    log: impl Fn(Side) -> Option<Log>,
+) -> [QuicEnd; 2] {
     let clock = Clock::new();
-    [Side::Client, Side::Server].map(|side| QuicEnd::new(quic, seed, side, saved[side as usize], clock))
+    [Side::Client, Side::Server].map(|side| {
+        let facts = Shared::default();
+        facts.lock().log = log(side);
+        QuicEnd::new(quic, Crypto::null(quic.handshake), seed, side, saved[side as usize], clock, facts)
+    })
 }
 
 impl QuicEnd {
-    fn new(quic: &Quic, seed: Seed<'_>, side: Side, saved: Option<SavedPath>, clock: Clock) -> Self {
-        let facts = Shared::default();
-        let (endpoint, client) = setup::endpoint(quic, seed, side, saved, &facts, clock);
+    pub(crate) fn new(
+        quic: &Quic,
+        crypto: Crypto,
+        seed: Seed<'_>,
+        side: Side,
+        saved: Option<SavedPath>,
+        clock: Clock,
+        facts: Shared,
+    ) -> Self {
+        let (endpoint, client) = setup::endpoint(quic, crypto, seed, side, saved, &facts, clock);
         Self {
             retry: quic.handshake.retry,
             migration: Migration::new(&quic.migration, side),
@@ -130,10 +138,10 @@ impl QuicEnd {
             answers: VecDeque::new(),
             events: VecDeque::new(),
             sends: BTreeMap::new(),
-            reads: BTreeMap::new(),
+            reads: Reads::default(),
             streams: StreamCounts::default(),
             datagrams: 0,
-            gate: Time::ZERO,
+            gate: Gate::default(),
             wakeup: Time::NEVER,
             counters: EngineCounters::default(),
             scratch: Vec::new(),
@@ -141,13 +149,16 @@ impl QuicEnd {
         }
     }
 
+    /// Processes a datagram from the address with this number.
+    pub(crate) fn take_datagram(&mut self, now: Time, source: u16, payload: &[u8], ecn: Ecn) {
+        self.counters.received_datagrams += 1;
+        self.counters.received_bytes += payload.len() as u64;
+        self.accept(now, source, payload, ecn);
+        self.pump(now);
+    }
+
     /// Passes a datagram on to the connection, or makes the connection of the first one.
-    fn accept(&mut self, now: Time, datagram: &[u8], ecn: Ecn) {
-        let Some((source, payload)) = datagram.split_first_chunk::<SOURCE>() else {
-            self.counters.unreadable += 1;
-            return;
-        };
-        let source = u16::from_be_bytes(*source);
+    fn accept(&mut self, now: Time, source: u16, payload: &[u8], ecn: Ecn) {
         self.peer = source;
         self.log(|log, _| log.on_received(now, payload));
         let codepoint = EcnCodepoint::from_bits(ecn.bits());
@@ -178,13 +189,17 @@ impl QuicEnd {
                         if let Some(transmit) = error.response {
                             self.answers.push_back(self.scratch[..transmit.size].to_vec());
                         }
+                        self.events.push_back(EngineEvent::Failed(error.cause.to_string()));
                     }
                 }
             }
             Some(DatagramEvent::Response(transmit)) => {
                 self.answers.push_back(self.scratch[..transmit.size].to_vec());
             }
-            None => self.counters.unreadable += 1,
+            None => {
+                self.counters.received_datagrams += 1;
+                self.counters.unreadable += 1;
+            }
         }
     }
 
@@ -215,6 +230,7 @@ impl QuicEnd {
                 break;
             }
         }
+        self.log_losses(now);
         self.log(|log, state| log.on_metrics(now, state));
         self.rearm(now);
     }
@@ -226,6 +242,11 @@ impl QuicEnd {
         if let Some(log) = &mut facts.log {
             write(log, state);
         }
+    }
+
+    fn log_losses(&self, now: Time) {
+        let lost = std::mem::take(&mut self.facts.lock().lost);
+        lost.iter().for_each(|lost| self.log(|log, _| log.on_lost(now, lost)));
     }
 
     fn log_event(&self, now: Time, event: &Event) {
@@ -313,10 +334,8 @@ impl QuicEnd {
                 let _ = connection.send_stream(id).set_priority(-index);
             }
             while sending.taken < sending.offered {
-                let chunk = usize::try_from(sending.offered - sending.taken).unwrap_or(usize::MAX).min(ZEROS.len());
-                let mut chunks = [Bytes::from_static(&ZEROS[..chunk])];
-                match connection.send_stream(id).write_chunks(&mut chunks) {
-                    Ok(written) => sending.taken += written.bytes as u64,
+                match connection.send_stream(id).write_chunks(&mut [sending.chunk()]) {
+                    Ok(written) => sending.advance(written.bytes),
                     Err(_) => break,
                 }
             }
@@ -330,24 +349,22 @@ impl QuicEnd {
         let Some((_, connection)) = &mut self.connection else { return };
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(self.read == QuicRead::Ordered) else { return };
-        let mut bytes = 0;
+        let (mut bytes, number) = (0, StreamNo::from(id));
         let is_last = loop {
             match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => bytes += chunk.bytes.len() as u64,
+                Ok(Some(chunk)) => {
+                    bytes += chunk.bytes.len() as u64;
+                    self.reads.keep(number, chunk.offset, chunk.bytes);
+                }
                 Ok(None) => break true,
                 Err(ReadError::Blocked | ReadError::Reset(_)) => break false,
             }
         };
         let _ = chunks.finalize();
-        let number = StreamNo::from(id);
-        let total = self.reads.entry(number).or_default();
-        *total += bytes;
+        let total = self.reads.count(number, bytes, is_last);
         self.counters.read_bytes += bytes;
         if bytes > 0 || is_last {
-            self.events.push_back(EngineEvent::Received { stream: number, bytes: *total, is_last });
-        }
-        if is_last {
-            self.reads.remove(&number);
+            self.events.push_back(EngineEvent::Received { stream: number, bytes: total, is_last });
         }
     }
 
@@ -372,22 +389,8 @@ impl QuicEnd {
         let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
         // A timer of the stack may be in the past.
         self.wakeup = timer.map_or(Time::NEVER, |instant| self.clock.time(instant).max(now));
-        if self.gate > now {
-            self.wakeup = self.wakeup.min(self.gate);
-        }
+        self.wakeup = self.wakeup.min(self.gate.opens_after(now).unwrap_or(Time::NEVER));
         self.wakeup = self.wakeup.min(self.migration.next().max(now));
-    }
-
-    /// Counts a departure of `size` bytes, headers included, against the pace of the congestion control.
-    fn pace(&mut self, now: Time, size: u64) {
-        let Some(pace) = self.facts.lock().pace else {
-            self.gate = Time::ZERO;
-            return;
-        };
-        let burst = pace.bucket.or(pace.burst).unwrap_or(2 * size);
-        let saved = pace.rate.time_to_send(burst.saturating_sub(size));
-        let earliest = Time::from_ps(now.as_ps().saturating_sub(saved.as_ps()));
-        self.gate = self.gate.max(earliest) + pace.rate.time_to_send(size).min(GAP_MAX);
     }
 
     /// Writes source and payload, and returns the payload's length.
@@ -398,15 +401,15 @@ impl QuicEnd {
     }
 }
 
-/// Longest wait between two datagrams, at any pace.
-const GAP_MAX: Duration = Duration::from_secs(60);
-
 impl Engine for QuicEnd {
     fn handle(&mut self, now: Time, datagram: &[u8], ecn: Ecn) {
-        self.counters.received_datagrams += 1;
-        self.counters.received_bytes += datagram.len().saturating_sub(SOURCE) as u64;
-        self.accept(now, datagram, ecn);
-        self.pump(now);
+        match datagram.split_first_chunk::<SOURCE>() {
+            Some((source, payload)) => self.take_datagram(now, u16::from_be_bytes(*source), payload, ecn),
+            None => {
+                self.counters.received_datagrams += 1;
+                self.counters.unreadable += 1;
+            }
+        }
     }
 
     fn handle_wakeup(&mut self, now: Time) {
@@ -425,7 +428,7 @@ impl Engine for QuicEnd {
         let len = if let Some(answer) = self.answers.pop_front() {
             self.write_datagram(&answer, into)
         } else {
-            if self.gate > now {
+            if self.gate.holds(now) {
                 return None;
             }
             let instant = self.clock.instant(now);
@@ -440,10 +443,11 @@ impl Engine for QuicEnd {
             });
             self.scratch = payload;
             let Some(len) = len else {
+                self.gate.on_idle();
                 self.pump(now);
                 return None;
             };
-            self.pace(now, u64::from(len) + u64::from(Quic::HEADERS));
+            self.gate.on_sent(now, len, self.facts.lock().pace);
             len
         };
         self.counters.sent_datagrams += 1;

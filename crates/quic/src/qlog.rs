@@ -1,16 +1,18 @@
 //! qlog: a file for each end of a connection with its packets sent, received and lost, in virtual time.
 //!
 //! The format is qlog 0.3 as JSON text sequences (draft-ietf-quic-qlog-main-schema-07 §4, RFC 7464), which qvis reads. Events are
-//! those of draft-ietf-quic-qlog-quic-events-06: packets sent and received with their numbers, bytes declared lost, metrics of
-//! recovery, and states of the connection. Frames are left out.
+//! those of draft-ietf-quic-qlog-quic-events-06: packets sent, received and lost with their numbers, metrics of recovery, and
+//! states of the connection. Frames are left out.
 //!
-//! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams.
+//! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams. Only the stack's
+//! own qlog names lost packets, so this reads it. That file lacks sizes of packets received, and has round trips in seconds.
 
 use crate::migration::CID_LEN;
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Time;
+use quinn_proto::{QlogConfig, QlogStream};
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Separator in front of each record (RFC 7464 §2.2).
 const RS: u8 = 0x1e;
@@ -109,18 +111,20 @@ impl Log {
             let largest = &mut self.largest[way][kind.space()];
             let number = decode(*largest, number, bits);
             *largest = (*largest).max(Some(number));
-            let (name, kind) = (["packet_sent", "packet_received"][way], kind.name());
-            let data = format_args!(
-                r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"raw":{{"length":{length}}}}}"#
-            );
+            let name = ["packet_sent", "packet_received"][way];
+            // The packet of a Retry has none.
+            let number = if kind == Kind::Retry { String::new() } else { format!(r#","packet_number":{number}"#) };
+            let kind = kind.name();
+            let data = format_args!(r#"{{"header":{{"packet_type":"{kind}"{number}}},"raw":{{"length":{length}}}}}"#);
             self.write(now, "transport", name, data);
             datagram = &datagram[length..];
         }
     }
 
-    /// Packets with `bytes` in sum are declared lost. The stack does not name them, so they have no numbers here.
-    pub(crate) fn on_lost(&mut self, now: Time, bytes: u64) {
-        let data = format_args!(r#"{{"header":{{"packet_type":"1RTT"}},"raw":{{"length":{bytes}}}}}"#);
+    /// A packet is declared lost.
+    pub(crate) fn on_lost(&mut self, now: Time, lost: &Lost) {
+        let Lost { kind, number } = lost;
+        let data = format_args!(r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}}}}"#);
         self.write(now, "recovery", "packet_lost", data);
     }
 
@@ -153,6 +157,58 @@ impl Log {
                 self.write(now, "connectivity", "connection_closed", data);
             }
         }
+    }
+}
+
+/// A packet that the stack has declared lost.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    kind: String,
+    number: u64,
+}
+
+impl Lost {
+    /// Reads a record of the stack's qlog, if it reports a lost packet.
+    fn read(record: &[u8]) -> Option<Self> {
+        let record: serde_json::Value = serde_json::from_slice(record).ok()?;
+        if !record["name"].as_str()?.ends_with("packet_lost") {
+            return None;
+        }
+        let header = &record["data"]["header"];
+        let kind = header["packet_type"].as_str()?.to_owned();
+        Some(Self { kind, number: header["packet_number"].as_u64()? })
+    }
+}
+
+/// Takes the stack's qlog, and leaves lost packets to `tell`.
+pub(crate) struct StackLog<F> {
+    record: Vec<u8>,
+    tell: F,
+}
+
+impl<F: FnMut(Lost) + Send + Sync + 'static> StackLog<F> {
+    /// Returns the destination of the stack's qlog.
+    pub(crate) fn stream(tell: F) -> Option<QlogStream> {
+        let mut config = QlogConfig::default();
+        config.writer(Box::new(Self { record: Vec::new(), tell }));
+        config.into_stream()
+    }
+}
+
+impl<F: FnMut(Lost)> Write for StackLog<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.record.extend(piece.strip_prefix(&[RS]).unwrap_or(piece));
+            if piece.ends_with(b"\n") {
+                Lost::read(&self.record).into_iter().for_each(&mut self.tell);
+                self.record.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

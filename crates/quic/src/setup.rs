@@ -4,17 +4,18 @@ use crate::clock::Clock;
 use crate::house::HouseFactory;
 use crate::migration::{address, CID_LEN};
 use crate::null::{Null, SeededKey};
+use crate::qlog::StackLog;
 use crate::tap::{Fixed, Shared, Tapped};
 use bentpipe_cc::keys::Growth;
 use bentpipe_cc::{CarefulResume, SavedPath};
-use bentpipe_sim::spec::{Quic, QuicCc, QuicKeepAlive, QuicSendOrder};
+use bentpipe_sim::spec::{Quic, QuicCc, QuicHandshake, QuicKeepAlive, QuicSendOrder};
 use bentpipe_sim::stack::Seed;
 use bentpipe_units::{Stream, Time};
 use bytes::Bytes;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
-    AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig, IdleTimeout,
-    InvalidCid, ServerConfig, Side, TimeSource, TokenLog, TokenReuseError, TokenStore, TransportConfig,
+    crypto, AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig,
+    IdleTimeout, InvalidCid, ServerConfig, Side, TimeSource, TokenLog, TokenReuseError, TokenStore, TransportConfig,
     ValidationTokenConfig, VarInt,
 };
 use std::sync::Arc;
@@ -25,9 +26,25 @@ const CRYPTO_BUFFER: usize = 16 * 1024;
 /// Most streams of each kind that a peer may open.
 const STREAMS_MAX: u32 = 10_000;
 
+/// Cryptography of the handshake, for either end.
+pub(crate) struct Crypto {
+    pub(crate) client: Arc<dyn crypto::ClientConfig>,
+    pub(crate) server: Arc<dyn crypto::ServerConfig>,
+}
+
+impl Crypto {
+    /// Returns the replacement of TLS.
+    pub(crate) fn null(handshake: QuicHandshake) -> Self {
+        let null = Null { flight: handshake.flight as usize, resume: handshake.resume, accepts: handshake.accepted };
+        let null = Arc::new(null);
+        Self { client: Arc::clone(&null) as _, server: null }
+    }
+}
+
 /// Returns the endpoint of a side, and the settings with which a client connects.
 pub(crate) fn endpoint(
     quic: &Quic,
+    crypto: Crypto,
     seed: Seed<'_>,
     side: Side,
     saved: Option<SavedPath>,
@@ -38,8 +55,6 @@ pub(crate) fn endpoint(
     let mut draws = Stream::new(seed.run, seed.flow, &format!("quic/{name}/{}", seed.ordinal));
     let transport = Arc::new(transport(quic, saved, facts, clock, draws.at(0)));
     let handshake = quic.handshake;
-    let null = Null { flight: handshake.flight as usize, resume: handshake.resume, accepts: handshake.accepted };
-    let null = Arc::new(null);
     // The server's, of which the client holds a token.
     let token_key = SeededKey(Stream::new(seed.run, seed.flow, "quic/token").at(seed.ordinal));
     let mut config = EndpointConfig::new(Arc::new(SeededKey(draws.at(1))));
@@ -55,7 +70,7 @@ pub(crate) fn endpoint(
     let first = draws.at(7).to_be_bytes();
     let (mut client, mut server) = (None, None);
     if side.is_client() {
-        let mut config = ClientConfig::new(null);
+        let mut config = ClientConfig::new(crypto.client);
         config.transport_config(transport);
         let own = address(Side::Client as u16);
         let token = handshake.address_token.then(|| token_key.address_token(own.ip(), draws.at(8)));
@@ -63,7 +78,7 @@ pub(crate) fn endpoint(
         config.initial_dst_cid_provider(Arc::new(move || ConnectionId::new(&first)));
         client = Some(config);
     } else {
-        let mut config = ServerConfig::new(null, Arc::new(token_key));
+        let mut config = ServerConfig::new(crypto.server, Arc::new(token_key));
         config.transport_config(transport);
         let mut tokens = ValidationTokenConfig::default();
         tokens.log(Arc::new(EachTokenOnce)).sent(0);
@@ -135,6 +150,10 @@ fn transport(quic: &Quic, saved: Option<SavedPath>, facts: &Shared, clock: Clock
             clock,
             facts: facts.clone(),
         }));
+    if facts.lock().log.is_some() {
+        let facts = facts.clone();
+        config.qlog_stream(StackLog::stream(move |lost| facts.lock().lost.push(lost)));
+    }
     config
 }
 

@@ -2,7 +2,7 @@
 //! not report. Each congestion control is wrapped, also those of the stack.
 
 use crate::clock::Clock;
-use crate::qlog::Log;
+use crate::qlog::{Log, Lost};
 use bentpipe_cc::{Pace, PathLesson};
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Duration;
@@ -28,6 +28,8 @@ pub(crate) struct Facts {
     pub(crate) reductions: u64,
     /// Its qlog, if it has one.
     pub(crate) log: Option<Log>,
+    /// Packets declared lost that are not in the qlog yet.
+    pub(crate) lost: Vec<Lost>,
     /// Facts for later connections over the same path.
     pub(crate) lesson: PathLesson,
     /// Samples that were not taken yet, the oldest first.
@@ -79,13 +81,6 @@ impl Tap {
         facts.state.ssthresh = metrics.ssthresh.filter(|ssthresh| *ssthresh != u64::MAX);
         facts.state.srtt = self.srtt.map(|srtt| self.clock.span(srtt));
     }
-
-    /// Writes to the qlog, if there is one.
-    fn log(&self, write: impl FnOnce(&mut Log)) {
-        if let Some(log) = &mut self.facts.lock().log {
-            write(log);
-        }
-    }
 }
 
 impl Controller for Tap {
@@ -115,8 +110,6 @@ impl Controller for Tap {
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent_congestion: bool, lost_bytes: u64) {
-        let time = self.clock.time(now);
-        self.log(|log| log.on_lost(time, lost_bytes));
         let before = self.inner.window();
         self.inner.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
         let is_less = self.inner.window() < before;

@@ -16,4 +16,6 @@ mod qlog;
 mod repeats;
 mod resume;
 mod swarm;
+#[cfg(feature = "tls")]
+mod tls;
 mod windows;

@@ -111,6 +111,12 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(quic: &Quic, path: Path) -> Self {
+        let seed = Seed { run: path.seed, flow: "f", ordinal: 0 };
+        Self::between(pair(&quic.clone().over(path.bdp(), path.rtt()), seed, [None; 2]), path)
+    }
+
+    /// The path between these ends.
+    pub(crate) fn between(ends: [QuicEnd; 2], path: Path) -> Self {
         let link = |side: usize| Link {
             rate: Rate::from_bps((path.mbps[side] * 1e6) as u64),
             delay: Duration::from_secs_f64(path.delay_ms / 1e3),
@@ -123,9 +129,8 @@ impl World {
             queued: 0,
             dropped: 0,
         };
-        let bdp = path.bdp();
         Self {
-            ends: pair(&quic.clone().over(bdp, path.rtt()), Seed { run: path.seed, flow: "f", ordinal: 0 }, [None; 2]),
+            ends,
             links: [link(0), link(1)],
             flights: BinaryHeap::new(),
             now: Time::ZERO,
@@ -211,7 +216,11 @@ const REQUEST: u64 = 100;
 
 /// Transfers `bytes` over a path, for at most `limit_s` seconds.
 pub(crate) fn transfer(quic: &Quic, path: Path, bytes: u64, way: Way, limit_s: u64) -> Done {
-    let mut world = World::new(quic, path);
+    transfer_in(World::new(quic, path), bytes, way, limit_s)
+}
+
+/// Transfers `bytes` between the ends of a world.
+pub(crate) fn transfer_in(mut world: World, bytes: u64, way: Way, limit_s: u64) -> Done {
     world.ends[0].connect(Time::ZERO);
     if way == Way::EarlyDownload {
         let stream = world.ends[0].open_stream(Time::ZERO);

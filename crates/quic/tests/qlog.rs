@@ -31,7 +31,7 @@ fn numbers(records: &[serde_json::Value], name: &str) -> Vec<(u64, u64)> {
 }
 
 /// Times rise. The packets that one end has sent and the network has not lost are those that the other end has received. The
-/// bytes declared lost are those of the data that is missing.
+/// packets declared lost are those that are missing.
 #[test]
 fn each_end_has_a_file_of_its_events() {
     let text = "duration = '60 s'\n[link.l]\nfrom = 'a'\nto = 'b'\nrate = '5 Mbit/s'\ndelay = '100 ms'\n\
@@ -85,6 +85,35 @@ fn each_end_has_a_file_of_its_events() {
     let missing: Vec<_> = sent.iter().filter(|packet| packet.1 >= 100 && !received.contains(packet)).collect();
     assert_eq!(missing.len() as i64, result.quic.whole("declared_lost")[0]);
     let lost = ends[0].iter().filter(|record| record["name"] == "recovery:packet_lost");
-    let lost: u64 = lost.map(|record| record["data"]["raw"]["length"].as_u64().unwrap()).sum();
-    assert_eq!(lost, missing.iter().map(|packet| packet.1).sum::<u64>());
+    let mut lost: Vec<u64> = lost.map(|record| record["data"]["header"]["packet_number"].as_u64().unwrap()).collect();
+    lost.sort();
+    assert_eq!(lost, missing.iter().map(|packet| packet.0).collect::<Vec<_>>());
+    ends.iter().flat_map(|records| &records[1..]).for_each(check_fields);
+}
+
+/// Fields of each event, and those that it must have, as draft-ietf-quic-qlog-quic-events-06 §§4 to 7 defines them.
+const FIELDS: [(&str, &[&str], &[&str]); 6] = [
+    ("transport:packet_sent", &["header", "is_coalesced", "frames", "raw", "trigger"], &["header"]),
+    ("transport:packet_received", &["header", "is_coalesced", "frames", "raw", "trigger"], &["header"]),
+    ("recovery:packet_lost", &["header", "frames", "is_mtu_probe_packet", "trigger"], &[]),
+    (
+        "recovery:metrics_updated",
+        &["min_rtt", "smoothed_rtt", "latest_rtt", "pto_count", "congestion_window", "bytes_in_flight", "ssthresh"],
+        &[],
+    ),
+    ("connectivity:connection_state_updated", &["old", "new"], &["new"]),
+    ("connectivity:connection_closed", &["owner", "connection_code", "application_code", "reason", "trigger"], &[]),
+];
+
+fn check_fields(record: &serde_json::Value) {
+    let found = FIELDS.iter().find(|(name, ..)| record["name"] == **name);
+    let (_, known, needed) = found.unwrap_or_else(|| panic!("{record}"));
+    let data = record["data"].as_object().unwrap();
+    assert!(data.keys().all(|key| known.contains(&key.as_str())), "{record}");
+    assert!(needed.iter().all(|key| data.contains_key(*key)), "{record}");
+    if let Some(header) = data.get("header") {
+        let kind = header["packet_type"].as_str().unwrap();
+        assert!(["initial", "handshake", "0RTT", "1RTT", "retry"].contains(&kind), "{record}");
+        assert!((kind == "retry") == header["packet_number"].is_null(), "{record}");
+    }
 }

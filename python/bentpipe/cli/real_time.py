@@ -30,7 +30,9 @@ CUT = 124
 FAILED = 125
 """Exit code of `--strict` if the program could not be run, as of `timeout` and `env`. Without it, errors have 2."""
 OWN = {"acked_bytes": "B", "received_bytes": "B", "retransmissions": "1", "timeouts": "1"}
-"""Printed columns of bentpipe's connections, with their units."""
+"""Printed columns of connections of bentpipe's TCP, with their units."""
+OWN_QUIC = {"acked_bytes": "B", "received_bytes": "B", "retransmissions": "1", "handshake_s": "s", "done_s": "s"}
+"""Printed columns of connections of bentpipe's QUIC, with their units."""
 
 
 class RealTimeCommand(Command):
@@ -107,8 +109,11 @@ def _render_emulation(found: Emulation) -> Iterator[RenderableType]:
     from bentpipe.cli import render_run
 
     yield from render_run.run(found.result, has_limits=True)
-    if found.spoken:
-        yield _own(found)
+    by_tcp = [row for row in found.spoken if "handshake_s" not in row]
+    by_quic = [row for row in found.spoken if "handshake_s" in row]
+    for transport, rows, shown in (("TCP", by_tcp, OWN), ("QUIC", by_quic, OWN_QUIC)):
+        if rows:
+            yield _own(transport, rows, shown)
     table = Table(title="Outside the scenario", title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")
@@ -118,15 +123,14 @@ def _render_emulation(found: Emulation) -> Iterator[RenderableType]:
     yield found.trust.sentence
 
 
-def _own(found: Emulation) -> Table:
+def _own(transport: str, rows: list[dict[str, Any]], shown: dict[str, str]) -> Table:
     from bentpipe.cli.tables import Shown, make_rows
 
-    rows = found.spoken
     names = [f"{row['host']} {row['port']} to {row['peer']} {row['peer_port']}" for row in rows]
     columns = [
         Shown(head(name, is_soft=True), [row[name] for row in rows], unit, "data" if unit == "B" else "")
-        for name, unit in OWN.items()
+        for name, unit in shown.items()
     ]
-    states = ["reset" if row["aborted"] else row["state"] for row in rows]
+    states = [row.get("failure") or ("reset" if row["aborted"] else row["state"]) for row in rows]
     texts = [(head("cc"), [row["cc"] for row in rows]), ("state", states)]
-    return make_rows("Connections of bentpipe's own TCP", "ports", names, texts, columns)
+    return make_rows(f"Connections of bentpipe's own {transport}", "ports", names, texts, columns)

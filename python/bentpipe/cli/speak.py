@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "speak geo --cc bbr3",
         "speak geo --send video.mp4 -- python3 client.py",
         "speak geo --take got.mp4 --connect -- python3 server.py",
+        "speak geo --quic --cc bbr3",
     ),
 )
 @options.file
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=int, default=5001, show_default=True, metavar="N", help="Port to listen on, or to connect to."
 )
-@options.one_cc("Congestion control of bentpipe's TCP (see: list cc), or FILE.py:CLASS.")
+@click.option("--quic", is_flag=True, help="Speak QUIC with TLS 1.3 over UDP, with the settings of [quic].")
+@options.one_cc("Congestion control of bentpipe's end (see: list cc). Of TCP: or FILE.py:CLASS.")
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option(
@@ -62,6 +64,7 @@ def command(
     echo: bool,
     connect: bool,
     port: int,
+    quic: bool,
     cc: str | None,
     at: str | None,
     flow: str | None,
@@ -77,7 +80,8 @@ def command(
     """Speak bentpipe's own TCP with real programs.
 
     One end of a flow is a Linux host, where CMD runs. The other end is the simulator's TCP, with the settings of the
-    table [tcp], over the simulated path in real time. By default it sends endless data on each connection.
+    table [tcp], over the simulated path in real time. By default it sends endless data on each connection. With --quic,
+    the other end is the simulator's QUIC.
     """
     check_places(save, plot, pcap)
     from bentpipe.emulation.speak import speak
@@ -98,6 +102,7 @@ def command(
         echo=echo,
         connect=connect,
         port=port,
+        quic=quic,
         cc=cc,
         at=at,
         flow=flow,

@@ -63,8 +63,10 @@ def kernel(found: pl.DataFrame, release: str) -> tuple[str, list[str]]:
     return f"Linux {release} (kernel)", [cc for cc in senders if not cc.endswith(OWN)]
 
 
-def own(scenario: Scenario, senders: Iterable[str]) -> tuple[str, list[str]]:
-    """The host with bentpipe's TCP, as in `Scenario.hosts`: its preset is that of `[tcp]`."""
+def own(scenario: Scenario, senders: Iterable[str], *, is_quic: bool = False) -> tuple[str, list[str]]:
+    """The host with bentpipe's TCP or QUIC, as in `Scenario.hosts`. The preset of TCP is that of `[tcp]`."""
+    if is_quic:
+        return "QUIC" + OWN, list(dict.fromkeys(senders))
     link = {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms"}
     plain = {"duration": "1 s", "link": {"path": link}, "flow": {"f": {"from": "a", "to": "b"}}}
     ((preset, _),) = Scenario({**plain, "tcp": {"like": scenario.to_dict()["tcp"]["like"]}}).hosts

@@ -16,11 +16,12 @@ import polars as pl
 from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
-from bentpipe.emulation import connections
+from bentpipe.emulation import connections, quic
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.attempts import ATTEMPTS_MAX, repeat_until_trustworthy
 from bentpipe.emulation.launch import make_report
 from bentpipe.emulation.ports import connect_nodes, is_port, list_hosts, with_port
+from bentpipe.emulation.programs import find_program
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
@@ -80,8 +81,9 @@ class Emulation(Result):
         The kernel's counters of TCP at each host (`Tcp` in /proc/net/snmp, `TcpExt` in /proc/net/netstat), since the
         start of the run.
     spoken : list of dict
-        Outcome of each connection of bentpipe's TCP, with the counters of virtual time: at the host of `speak`, and at
-        proxies that split connections, which have one connection towards each end. `host` is its node.
+        Outcome of each connection of bentpipe's TCP or QUIC, with the counters of virtual time: at the host of `speak`,
+        at a peer with the same QUIC, and at proxies that split connections, which have one connection towards each end.
+        `host` is its node.
     attempts : int
         Number of runs until this one: more than 1 if earlier ones were not trustworthy.
     programs : dict
@@ -242,7 +244,7 @@ class Emulation(Result):
 
 @dataclass(frozen=True)
 class Own:
-    """Task of bentpipe's TCP at the host without the program."""
+    """Task of bentpipe's TCP, or QUIC, at the host without the program."""
 
     service: str
     """`bulk`, `echo`, `send` or `take`."""
@@ -252,6 +254,8 @@ class Own:
     connects: bool
     """Whether it connects to the program's host once that listens; otherwise the program connects."""
     secret: int
+    quic: Mapping[str, Any] | None = None
+    """Scenario with settings of QUIC; None: TCP."""
 
 
 def emulate(
@@ -439,9 +443,12 @@ def carry_out(
     at = ends[1] if at is None else at
     if at not in (hosts := list_hosts(scenario)):
         raise EmulationError(unknown(at, "a host", hosts))
+    peer = served[0] if programs and served else next(end for end in (*ends, *hosts) if end != at)
+    has_peer = False
+    if own is not None and own.quic is not None and own.service in ("bulk", "send") and not command:
+        has_peer, command = True, quic.make_peer(own.quic, own, peer)
     if not command:
         raise EmulationError("no program to run\n  expected a command, such as: -- ping server")
-    peer = served[0] if programs and served else next(end for end in (*ends, *hosts) if end != at)
     job = {
         "parent": os.getpid(),
         "scenario": json.dumps(scenario.to_dict()),
@@ -452,7 +459,7 @@ def carry_out(
         "others": [(node, list(each)) for node, each in (programs or {}).items()],
         "serve": [(peer, list(serve))] if serve else [],
         "pcap": None if pcap is None else (files.captures(pcap), pcap_bytes),
-        "own": None if own is None else {"host": peer, **asdict(own)},
+        "own": None if own is None else {**_spell_own(own, peer, at), "has_peer": has_peer},
         "cc": cc,
         "backend": backend,
         "offload": offload,
@@ -490,13 +497,20 @@ def carry_out(
     spoken = [*_rows(content["spoken"]), *_rows(content["proxied"])]
     outside = [connections.kernel(samples, content["kernel"]["release"])]
     if own is not None:
-        outside.append(connections.own(scenario, [row["cc"] for row in spoken if row["host"] == peer]))
+        senders = [row["cc"] for row in spoken if row["host"] == peer]
+        outside.append(connections.own(scenario, senders, is_quic=own.quic is not None))
     about = {"kernel": content["kernel"], "counters": content["counters"], "spoken": spoken}
     result = connections.with_kernel(RunResult.from_tables(scenario, tables), samples, **about)
     result = replace(result, outside=outside)
     return Emulation(
         result, trust, content["status"], content["stopped"], samples, **about, programs=dict(content["others"])
     )
+
+
+def _spell_own(own: Own, host: str, peer: str) -> dict[str, Any]:
+    """The task of bentpipe's end, for the front. Over QUIC it is a program at its host."""
+    task = {"host": host, **asdict(own)}
+    return {**task, "quic": None if own.quic is None else quic.make_program(own.quic, own, peer)}
 
 
 def whole(found: Emulation) -> Emulation:
@@ -533,8 +547,3 @@ def _words(serve: str) -> list[str]:
 
 def _spell_command(command: str | Sequence[str]) -> str:
     return command if isinstance(command, str) else shlex.join(command)
-
-
-def find_program(name: str) -> list[str]:
-    """The command of a built-in program."""
-    return [sys.executable, "-m", "bentpipe.emulation.programs", name]

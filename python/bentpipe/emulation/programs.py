@@ -1,4 +1,4 @@
-"""Built-in programs of emulated hosts, over ordinary sockets: servers, and a client of one."""
+"""Built-in programs of emulated hosts, over ordinary sockets: servers, clients, and ends with bentpipe's QUIC."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PORT = 5001
 HTTP_PORT = 8000
 CHUNK = bytes(1 << 16)
+QUIC_SLICE_S = 0.05
+"""Interval between checks for signals, seconds."""
 
 
 def bulk() -> None:
@@ -85,6 +87,66 @@ def fetch(limit_s: str = "inf") -> None:
         print(f"received {received} B in {took_s:.2f} s: {received * 8e-6 / took_s:.3f} Mbit/s", flush=True)
 
 
+def quic(text: str, report: str = "") -> None:
+    """Be an end with bentpipe's QUIC until SIGTERM, or until its only connection is over.
+
+    `text` is the task as JSON. The connections go to the file descriptor `report`.
+    """
+    # Loaded only here: other programs start without them.
+    import json
+    import secrets
+
+    from bentpipe import _core
+    from bentpipe.errors import BentpipeError
+
+    task = json.loads(text)
+    stops: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: stops.append(number))
+    scenario = _core.Scenario.from_json(json.dumps(task["settings"]), "", [], None, [])
+    # Of IPv4, whose headers are those of simulated packets.
+    peer = None if task["peer"] is None else socket.gethostbyname(task["peer"])
+    request = f"GET /{os.path.basename(task['file'] or '')}\r\n"  # noqa: PTH119 - `pathlib` takes milliseconds.
+    more = (task["port"], peer, request, secrets.randbits(64))
+    try:
+        host = _core.QuicHost(scenario, task["service"], task["file"], *more)
+    except BentpipeError as error:
+        sys.exit(f"QUIC: {error}")
+    is_single = task["single"] or peer is not None
+    is_over = False
+    while not stops and not is_over:
+        connections, closed = host.run(QUIC_SLICE_S)
+        is_over = is_single and 0 < connections == closed
+    host.close()
+    host.run(QUIC_SLICE_S)
+    columns = host.reports()
+    if report:
+        columns["peer"] = [_name(peer) for peer in columns["peer"]]
+        with os.fdopen(int(report), "wb") as file:
+            file.write(json.dumps(columns).encode())
+    if not task["single"]:
+        return
+    for received, took_s, failure in zip(
+        *(columns[name] for name in ("received_bytes", "done_s", "failure")), strict=True
+    ):
+        print(f"received {received} B", *([] if took_s is None else [f"in {took_s:.3f} s"]), flush=True)
+        if failure:
+            sys.exit(f"QUIC: {failure}")
+
+
+def _name(address: str) -> str:
+    """The name of a host."""
+    try:
+        return socket.gethostbyaddr(address)[0]
+    except OSError:
+        return address
+
+
+def find_program(name: str) -> list[str]:
+    """The command of a built-in program."""
+    return [sys.executable, "-m", "bentpipe.emulation.programs", name]
+
+
 class EndError(Exception):
     """A signal asks for the end."""
 
@@ -103,7 +165,7 @@ def _accept(serve: Callable[[socket.socket], None]) -> None:
             threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 
-PROGRAMS: dict[str, Callable[..., None]] = {"bulk": bulk, "echo": echo, "http": http, "fetch": fetch}
+PROGRAMS: dict[str, Callable[..., None]] = {"bulk": bulk, "echo": echo, "http": http, "fetch": fetch, "quic": quic}
 
 if __name__ == "__main__":
     try:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import cc_keys
 from bentpipe.emulation.asked import collect_asked
-from bentpipe.emulation.emulate import Own, carry_out, find_program
-from bentpipe.emulation.programs import PORT
+from bentpipe.emulation.emulate import Own, carry_out
+from bentpipe.emulation.programs import PORT, find_program
+from bentpipe.emulation.quic import find_settings
 from bentpipe.errors import EmulationError
 from bentpipe.scenario.scenario import make_scenario
 
@@ -37,25 +38,31 @@ def speak(
     flow: str | None = None,
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
+    quic: bool = False,
     strict: bool = False,
     quiet: bool = False,
 ) -> Emulation:
-    """Speak bentpipe's own TCP with a program that uses the kernel's, over the path of a scenario, in real time.
+    """Speak bentpipe's own TCP or QUIC with a program, over the path of a scenario, in real time.
 
     Hosts and path are those of `emulate`. The host without the program has the simulator's TCP with the settings of
     `[tcp]`: the same connections, driven by packets and a clock. It sends without end to each client, unless `send`,
     `take` or `echo` is given.
+
+    With `quic`, the host has the simulator's QUIC with TLS 1.3 instead, at a socket of UDP. Its settings are those of
+    the flow's `quic`, or of `[quic]`. Each end offers the protocol `hq-interop`. The opener of a connection opens one
+    stream, and a server answers on each stream of a client.
 
     Parameters
     ----------
     scenario, at, flow, seed, pcap, strict, quiet
         As for `emulate`.
     command : sequence of str, optional
-        The program with its arguments. Where it may be missing, a client takes what is sent without end.
+        The program with its arguments. Where it may be missing, a client takes what is sent without end. With `quic` it
+        may also be missing with `send` and `connect`: bentpipe's QUIC takes what comes.
     send : path, optional
         Send this file, then close.
     take : path, optional
-        Write what comes to this file.
+        Write what comes to this file. With `quic` and `connect`, it asks for the name of this file: `GET /NAME`.
     echo : bool
         Send back what comes.
     connect : bool
@@ -64,7 +71,9 @@ def speak(
         Port on which bentpipe's TCP listens, or to which it connects.
     cc : str or class, optional
         Congestion control of bentpipe's TCP instead of that of the scenario: a name (`bentpipe list cc`), or a custom
-        one as `FILE.py:CLASS` or as the class.
+        one as `FILE.py:CLASS` or as the class. With `quic`, a name of `quic.cc`.
+    quic : bool
+        Speak QUIC instead of TCP.
 
     Returns
     -------
@@ -74,7 +83,8 @@ def speak(
     Raises
     ------
     EmulationError
-        As in `emulate`. Also: more than one of `send`, `take` and `echo`, or a missing file.
+        As in `emulate`. Also: more than one of `send`, `take` and `echo`, or a missing file. With `quic`: this build
+        has no QUIC on the wire, or a setting of QUIC has no effect there.
     ScenarioError
         The scenario is not valid, there is no such congestion control, or its class is in no file.
     """
@@ -90,11 +100,22 @@ def speak(
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = make_scenario(scenario)
     options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
+    options |= {"quic": quic}
     more = {"cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "strict": strict}
     asked = collect_asked(scenario, {**options, **more}, command)
-    if cc is not None:
+    settings = None
+    if quic:
+        if echo and connect:
+            raise EmulationError(
+                "{echo} and {connect} with {quic}\n  expected one of the first two: a client opens the stream",
+                echo=True,
+                connect=True,
+                quic=True,
+            )
+        settings = find_settings(scenario, flow, cc)
+    elif cc is not None:
         scenario = scenario.with_sets({cc_keys()[0]: cc})
-    if not command and not services and not connect:
+    if not command and not services and not connect and not quic:
         command = find_program("fetch")
     file = send if send is not None else take
     own = Own(
@@ -103,6 +124,7 @@ def speak(
         port=port,
         connects=connect,
         secret=secrets.randbits(64),
+        quic=settings,
     )
     found = carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, strict=strict, quiet=quiet)
     return replace(found, asked={"verb": "speak", **asked})

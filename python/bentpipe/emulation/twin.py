@@ -18,7 +18,8 @@ from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.connections import select_flow
-from bentpipe.emulation.emulate import PRESET_SWITCHES, carry_out, find_program, whole
+from bentpipe.emulation.emulate import PRESET_SWITCHES, carry_out, whole
+from bentpipe.emulation.programs import find_program
 from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, count_kernel, count_simulation
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted

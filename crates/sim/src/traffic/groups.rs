@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// The part of a slot in a session over several paths.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "each is boxed already")]
+#[allow(clippy::large_enum_variant, reason = "each is in a separate box")]
 pub(super) enum GroupPart {
     /// It is the slot of the session.
     Head(GroupSession),
