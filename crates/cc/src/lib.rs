@@ -1,4 +1,4 @@
-//! Congestion control: facts in, a window out. Whoever sends data can use it: TCP, a subflow, QUIC.
+//! Congestion control: facts in, a window out. TCP, its subflows and QUIC use it.
 //!
 //! A congestion control reads the results of an ACK ([`AckSample`]) and the sender's view of the path ([`PathState`])
 //! and answers with `cwnd`. It owns no timer, sends nothing and does not know which segment is lost. Its random numbers

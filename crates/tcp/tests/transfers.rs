@@ -1,5 +1,4 @@
-//! Transfers between two connections over a bottleneck whose rate, delay and losses are functions of time: what a congestion
-//! control gets of it.
+//! The share that a congestion control gets of a bottleneck whose rate, delay and losses are functions of time.
 
 use bentpipe_cc::{CcConfig, CcKind, SaTcpSettings};
 use bentpipe_tcp::{Config, Connection, Role, RtoConfig, Segment};

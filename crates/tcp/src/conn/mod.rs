@@ -33,7 +33,7 @@ pub use counters::Counters;
 pub use events::Event;
 pub use forms::{Arrived, Sink};
 pub use life::{Role, State};
-pub use sender::{SendLimit, SharedWindow};
+pub use sender::{Backlog, SendLimit, SharedWindow};
 
 use crate::cache::PathCache;
 use crate::config::Config;

@@ -1,6 +1,6 @@
 //! A connection as a subflow of a multipath connection (RFC 8684): the calls of the [meta](crate::multi::Meta) that gives it data.
 
-use super::sender::{Mapped, SharedWindow};
+use super::sender::{Backlog, Mapped, SharedWindow};
 use super::{Connection, State};
 use crate::config::Config;
 use crate::multipath::Multipath;
@@ -19,10 +19,9 @@ impl Connection {
         }
     }
 
-    /// Whether more data wait above than were offered: a driver of several connections offers just what leaves now. The
-    /// application then is never the limit of this connection.
-    pub fn set_backlogged(&mut self, is_backlogged: bool) {
-        self.tcb.sender.set_backlogged(is_backlogged);
+    /// Sets whether more data wait above than were offered: a driver of several connections offers just what leaves now.
+    pub fn set_backlog(&mut self, backlog: Backlog) {
+        self.tcb.sender.set_backlog(backlog);
     }
 
     /// Bytes of new data that would leave now if they were offered; 0 while it takes none.

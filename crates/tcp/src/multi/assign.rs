@@ -3,6 +3,7 @@
 use super::life::MultiPhase;
 use super::subflows::Stage;
 use super::{Choice, Meta, MultiEvent, PathView, ReinjectOn, Subflows};
+use crate::Backlog;
 use bentpipe_units::{Duration, Time};
 
 /// A carrier of data that block the receive window is slower by this factor, or has a window of so few segments, if another
@@ -24,7 +25,7 @@ impl Meta {
             _ => return None,
         }
         let has_new = self.sender.unsent() > 0;
-        self.tell_backlog(has_new || !self.sender.reinject.is_empty(), subflows);
+        self.tell_backlog(subflows);
         let repeats = self.scheduler.repeats() && self.sender.una < self.sender.nxt;
         if !has_new && !repeats && self.sender.reinject.is_empty() {
             return None;
@@ -60,11 +61,21 @@ impl Meta {
         Some(0)
     }
 
-    /// The subflows hear whether more data wait than they were given.
-    fn tell_backlog<S: Subflows + ?Sized>(&mut self, is_backlogged: bool, subflows: &mut S) {
-        if std::mem::replace(&mut self.is_backlogged, is_backlogged) != is_backlogged {
-            for i in 0..self.subflows.len() {
-                subflows.connection(i).set_backlogged(is_backlogged);
+    /// The subflows hear whether more data wait above than they were given. Where none come any more, they may retransmit instead.
+    fn tell_backlog<S: Subflows + ?Sized>(&mut self, subflows: &mut S) {
+        let waits = self.sender.unsent() > 0;
+        let is_open = self.view.paths.is_empty() || self.largest_new() > 0;
+        let comes = !self.sender.reinject.is_empty() || (waits && is_open);
+        let backlog = match (comes, waits) {
+            (true, _) => Backlog::Comes,
+            (false, true) => Backlog::Held,
+            (false, false) => Backlog::None,
+        };
+        let before = std::mem::replace(&mut self.backlog, backlog);
+        for i in (0..self.subflows.len()).filter(|_| before != backlog) {
+            subflows.connection(i).set_backlog(backlog);
+            if before == Backlog::Comes {
+                self.touch(i);
             }
         }
     }
@@ -178,7 +189,7 @@ impl Meta {
                 self.last = i;
                 self.start_data_timer(now, subflows);
                 if self.sender.unsent() == 0 {
-                    self.tell_backlog(!self.sender.reinject.is_empty(), subflows);
+                    self.tell_backlog(subflows);
                     self.advance_close(now, subflows);
                 }
                 Some(i)

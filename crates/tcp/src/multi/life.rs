@@ -5,6 +5,7 @@ use super::receiver::DataReceiver;
 use super::subflows::{Stage, Subflow};
 use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
 use crate::conn::agreed::window_shift;
+use crate::Backlog;
 use crate::{Dss, Flags, Multipath, Role, Segment};
 use bentpipe_units::{Duration, Time};
 
@@ -136,7 +137,7 @@ impl Meta {
         let conn = subflows.connection(i);
         conn.begin_subflow(opening, self.coupling != Coupling::None);
         conn.share_window(self.shared);
-        conn.set_backlogged(self.is_backlogged);
+        conn.set_backlog(self.backlog);
     }
 
     fn begin<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
@@ -378,7 +379,7 @@ impl Meta {
         let conn = subflows.connection(0);
         conn.end_signals(buffer, window);
         conn.set_reads_at_once(self.receiver.reads_at_once());
-        conn.set_backlogged(false);
+        conn.set_backlog(Backlog::None);
         self.report(MultiEvent::FellBack);
         self.mirror(now, subflows);
         self.advance_close(now, subflows);

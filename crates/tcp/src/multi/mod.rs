@@ -37,6 +37,7 @@ pub use scheduler::*;
 pub use subflows::{Plan, Subflows};
 
 use crate::conn::Arrived;
+use crate::Backlog;
 use crate::{Connection, Dss, Event, Flags, Multipath, Role, Segment, SendLimit, SharedWindow, State};
 use bentpipe_units::{Duration, Time};
 use coupling::Member;
@@ -109,8 +110,8 @@ pub struct Meta {
     shift: u8,
     /// Subflows that have to transmit, as bits.
     touched: u32,
-    /// Whether the subflows were notified that more data wait.
-    is_backlogged: bool,
+    /// The data that wait, as the subflows were notified.
+    backlog: Backlog,
     /// The subflow that was given data last.
     last: usize,
     timers: MetaTimers,
@@ -171,7 +172,7 @@ impl Meta {
             shared: SharedWindow::default(),
             shift: 0,
             touched: 0,
-            is_backlogged: false,
+            backlog: Backlog::None,
             last: 0,
             timers: MetaTimers::STOPPED,
             events: VecDeque::new(),

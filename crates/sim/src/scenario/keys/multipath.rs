@@ -158,7 +158,7 @@ pub(crate) fn settle_multipath(
     MultipathKeys { config, receive_buffer_bdp }
 }
 
-/// Checks the coupling of the congestion controls of the subflows, and notes that they are not coupled if nobody asked for that.
+/// Checks the coupling of the congestion controls of the subflows, and notes that they are not coupled unless the file asks for that.
 pub(crate) fn check_coupling(name: &str, config: &MultiConfig, subflows: &[(&str, &Config)], report: &mut Report<'_>) {
     let tcp: Vec<&Config> = subflows.iter().map(|(_, config)| *config).collect();
     match config.coupling.settle(&tcp) {

@@ -6,7 +6,7 @@
 use super::ack_ratio::AckRatio;
 use super::ecn::EcnSender;
 use super::feedback::WindowFeedback;
-use super::mapped::Mapped;
+use super::mapped::{Backlog, Mapped};
 use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::records::Records;
@@ -43,8 +43,8 @@ pub(crate) struct SenderExtras {
     pub(crate) signals_slow_start: bool,
     /// ACKs draw on a token bucket too.
     pub(crate) paces_acks: bool,
-    /// More data wait above than the connection was offered.
-    pub(crate) is_backlogged: bool,
+    /// Data that wait above, and were not offered to the connection.
+    pub(crate) backlog: Backlog,
     /// The connection is a subflow of a multipath connection.
     pub(crate) mapped: Option<Box<Mapped>>,
 }

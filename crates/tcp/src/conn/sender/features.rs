@@ -1,7 +1,7 @@
 //! Access to the [extras](super::extras), and the features that they add to a segment with data.
 
 use super::extras::SenderExtras;
-use super::mapped::Mapped;
+use super::mapped::{Backlog, Mapped};
 use super::probe_segments::Probes;
 use super::state::Sender;
 use crate::conn::context::Context;
@@ -36,13 +36,18 @@ impl Sender {
     /// Whether more data wait above than the connection was offered: the application is never the limit.
     #[inline]
     pub(super) fn is_backlogged(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.is_backlogged)
+        self.backlog() != Backlog::None
     }
 
-    /// Sets whether more data wait above.
-    pub(crate) fn set_backlogged(&mut self, is_backlogged: bool) {
-        if is_backlogged || self.extras.is_some() {
-            self.extras_mut().is_backlogged = is_backlogged;
+    /// The data that wait above.
+    #[inline]
+    pub(super) fn backlog(&self) -> Backlog {
+        self.extras.as_ref().map_or(Backlog::None, |extras| extras.backlog)
+    }
+
+    pub(crate) fn set_backlog(&mut self, backlog: Backlog) {
+        if backlog != Backlog::None || self.extras.is_some() {
+            self.extras_mut().backlog = backlog;
         }
     }
 

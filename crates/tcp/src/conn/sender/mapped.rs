@@ -17,6 +17,18 @@ pub struct SharedWindow {
     pub fin: Option<u64>,
 }
 
+/// Data that wait above a connection, and were not offered to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backlog {
+    /// Nothing waits.
+    #[default]
+    None,
+    /// Data wait, and the receive window has no room for them. The application is not the limit of the connection.
+    Held,
+    /// Data come as soon as the connection has room: nothing is retransmitted in their place.
+    Comes,
+}
+
 /// Bytes of a subflow, and the data that they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {

@@ -57,7 +57,7 @@ pub(crate) use ecn::{EcnEcho, EcnSender};
 pub(crate) use extras::SenderExtras;
 pub use limit::SendLimit;
 pub(crate) use mapped::Mapped;
-pub use mapped::SharedWindow;
+pub use mapped::{Backlog, SharedWindow};
 pub(crate) use poll::Sending;
 pub(crate) use scoreboard::SeqRange;
 pub(crate) use space::SendSpace;

@@ -4,6 +4,7 @@ use super::detect::Repair;
 use super::episode::Phase;
 use super::extras::SenderExtras;
 use super::feedback::WindowFeedback;
+use super::mapped::Backlog;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
 use super::state::{used, view, Sender};
@@ -136,6 +137,10 @@ impl Sender {
         }
         if let Some(new) = self.next_new(now, Room::Taken, cx) {
             return Some(new);
+        }
+        // New data come first (RFC 6675 §4), also those that a driver of several connections is about to offer.
+        if self.backlog() == Backlog::Comes {
+            return None;
         }
         let (doubtful, counts) = self.detector.next_doubtful(&mut self.episode, self.space.una, &mut self.board)?;
         Some(self.retransmit(now, doubtful, counts, cx))

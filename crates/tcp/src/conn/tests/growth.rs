@@ -1,6 +1,7 @@
 //! Start of the window, and fate of an unused one.
 
 use super::*;
+use crate::Backlog;
 
 /// All outstanding data is acknowledged, segment by segment, half a second later.
 fn round(s: &mut Bench) {
@@ -284,7 +285,7 @@ fn driven(kind: CcKind, cwnd_validation: CwndValidation, in_time: bool, more: bo
     let mut server = Connection::new(config, Role::Passive, Seq::new(9));
     let (mut now, mut limits) = (Time::ZERO, Vec::new());
     client.measure_rates();
-    client.set_backlogged(more);
+    client.set_backlog(if more { Backlog::Comes } else { Backlog::None });
     server.open(now);
     client.open(now);
     if !in_time {

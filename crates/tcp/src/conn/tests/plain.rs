@@ -28,7 +28,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         signals_slow_start,
         paces_acks,
         // A driver sets it, no configuration: see `a_backlog_above_is_not_the_limit_of_the_application`.
-        is_backlogged: _,
+        backlog: _,
         // The meta of a multipath connection sets it, no configuration: see `multi::tests::single`.
         mapped: _,
     } = *sender.unwrap_or_default();

@@ -111,3 +111,13 @@ fn a_tail_loss_probe_has_new_data() {
     let config = Config { cc: CcKind::NewReno.into(), recovery, receive_buffer: 4000, ..tcp() };
     compare(&config, &path, 243_012, 84_501).unwrap();
 }
+
+/// RFC 6675 §4, rules 3 and 4: only where no new data can leave, a segment that is not known as lost is sent again.
+#[test]
+fn new_data_come_before_what_may_be_lost() {
+    for (delay, micros, queue, buffer, offered) in [(22, 667, 9, 32_000, 120_001), (1, 1, 4, 8001, 25_335)] {
+        let segment_time = bentpipe_units::Duration::from_micros(micros);
+        let path = Path { segment_time, queue, ..Path::of(delay) };
+        compare(&Config { receive_buffer: buffer, ..tcp() }, &path, 1, offered).unwrap();
+    }
+}
