@@ -20,7 +20,7 @@ pub struct SharedWindow {
 /// Data that wait above a connection, and were not offered to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backlog {
-    /// Nothing waits.
+    /// No data.
     #[default]
     None,
     /// Data wait, and the receive window has no room for them. The application is not the limit of the connection.

@@ -112,7 +112,7 @@ fn a_tail_loss_probe_has_new_data() {
     compare(&config, &path, 243_012, 84_501).unwrap();
 }
 
-/// RFC 6675 §4, rules 3 and 4: only where no new data can leave, a segment that is not known as lost is sent again.
+/// RFC 6675 §4, rules 3 and 4: only where no new data can leave, a segment that is not known as lost is retransmitted.
 #[test]
 fn new_data_come_before_what_may_be_lost() {
     for (delay, micros, queue, buffer, offered) in [(22, 667, 9, 32_000, 120_001), (1, 1, 4, 8001, 25_335)] {
