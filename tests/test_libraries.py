@@ -96,7 +96,7 @@ def test_a_figure_takes_the_place_of_axes(lossy, chart):
     assert part.get_suptitle() == "Mine"
     assert tuple(whole.get_size_inches()) == size
     whole.canvas.draw()
-    # All that is drawn is in the right half, which was that of the axes.
+    # The whole drawing is in the right half, the place of the axes.
     assert part.bbox.x0 >= 0.45 * whole.bbox.width
     assert all(axes.bbox.x0 >= part.bbox.x0 for axes in part.axes)
     # The next figure is separate.

@@ -228,7 +228,7 @@ def test_many_flows_are_a_cloud_and_a_mean(small):
 
 
 def test_flows_of_several_kinds_have_a_line_each():
-    """The calls send 64 kbit/s each, and the transfers share what is left: no common mean says either."""
+    """The calls send 64 kbit/s each, and the transfers share the rest: no common mean is near one of them."""
     ends = 'from = "a"\nto = "b"\n'
     text = (
         'duration = "20 s"\n[record]\nseries = ["goodput_bps"]\n'
