@@ -32,12 +32,13 @@ def swept(lossy, tmp_path_factory):
 @pytest.mark.parametrize(("style", "width"), [("column", 3.3), ("page", 7.0)])
 def test_all_figures_of_a_report_have_the_width_of_its_style(swept, tmp_path, style, width):
     report = bp.report(swept, tmp_path / "report", style=style)
+    endings = [path.suffix for path in report.figures]
+    assert endings.count(".svg") == endings.count(".pdf") == endings.count(".png") > 0
     for path in report.figures:
         if path.suffix == ".svg":
             head = path.read_text().partition("<svg ")[2].partition(">")[0]
             assert f'width="{72 * width:g}pt"' in head
-    for path in report.figures:
-        if path.suffix == ".pdf":
+        elif path.suffix == ".pdf":
             assert f"/MediaBox [ 0 0 {72 * width:g} " in path.read_bytes().decode("latin-1")
 
 
@@ -66,7 +67,12 @@ def test_the_wide_table_has_a_column_for_each_case_and_the_best_in_bold(swept, t
 def test_one_replication_has_no_best(lossy, tmp_path):
     swept = bp.compare(bp.loads(lossy), ["bbr3", "reno"], replications=1, progress=False)
     report = swept.report(tmp_path / "report")
-    assert "textbf" not in next(path for path in report.tables if path.name == "wide.tex").read_text()
+    text = next(path for path in report.tables if path.name == "wide.tex").read_text()
+    (row,) = [line for line in text.splitlines() if line.startswith("Goodput")]
+    values = [float(cell) for cell in row.removesuffix(r" \\").split(" & ")[1:]]
+    assert len(values) == 2
+    assert all(value > 0 for value in values)
+    assert "textbf" not in text
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is missing (texlive-latex-base)")

@@ -96,6 +96,9 @@ def test_a_figure_takes_the_place_of_axes(lossy, chart):
     assert part.get_suptitle() == "Mine"
     assert tuple(whole.get_size_inches()) == size
     whole.canvas.draw()
+    # The whole drawing is in the right half, the place of the axes.
+    assert part.bbox.x0 >= 0.45 * whole.bbox.width
+    assert all(axes.bbox.x0 >= part.bbox.x0 for axes in part.axes)
     # The next figure is separate.
     assert grid.plot(chart).subfigs == []
 

@@ -227,6 +227,26 @@ def test_many_flows_are_a_cloud_and_a_mean(small):
     assert [text.get_text() for text in top.get_legend().get_texts()] == ["each of 9", "mean of those active"]
 
 
+def test_flows_of_several_kinds_have_a_line_each():
+    """The calls send 64 kbit/s each, and the transfers share the rest: no common mean is near one of them."""
+    ends = 'from = "a"\nto = "b"\n'
+    text = (
+        'duration = "20 s"\n[record]\nseries = ["goodput_bps"]\n'
+        f'[link.sat]\n{ends}rate = "2 Mbit/s"\ndelay = "20 ms"\n'
+        f"[flow.bulk]\n{ends}count = 4\n"
+        f'[flow.call]\n{ends}count = 6\napp = {{ kind = "cbr", rate = "64 kbit/s", size = "200 B" }}\n'
+    )
+    (panel,) = plot.run_figure(bp.run(bp.loads(text))).axes
+    drawn = {line.get_label(): line for line in panel.lines}
+    legend = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert legend == ["each of 10", "greedy, mean of 4", "datagrams, mean of 6"]
+    bulk, call = (np.nanmedian(drawn[name].get_ydata()[20:]) for name in legend[1:])
+    unit = {"Mbit/s": 1e3, "kbit/s": 1.0}[panel.get_ylabel().split("(")[1].rstrip(")")]
+    assert call * unit == pytest.approx(64, rel=0.1)
+    assert 2 * call < bulk <= (2000 - 6 * 60) / 4 / unit
+    assert drawn[legend[1]].get_linestyle() != drawn[legend[2]].get_linestyle()
+
+
 def test_a_flow_that_has_not_started_is_no_part_of_the_mean(small):
     content = bp.load(small).to_dict()
     content["flow"] = {f"f{n}": content["flow"]["bulk"] for n in range(9)}

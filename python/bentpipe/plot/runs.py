@@ -10,7 +10,7 @@ from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
 from bentpipe.plot.marks import mark
-from bentpipe.plot.style import COLOURS, blank, draw_rate, label, legend_above, look, plain, style
+from bentpipe.plot.style import blank, draw_rate, label, legend_above, look, plain, style
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.scenario.scenario import Scenario
-    from bentpipe.statistics.curve import Columns
+    from bentpipe.statistics.curve import Columns, Curve
 
 ROUTE_QUEUE = "route_queue_bytes"
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
@@ -247,8 +247,7 @@ def _draw(
             label=(f"each of {len(shown)}" if each == shown[0] else None) if is_many else each,
         )
     if is_many and drawn:
-        mean = traces.average_curves(curves, result.simulated_s)
-        traces.draw(axes, mean, divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
+        _draw_means(axes, result, dict(zip(shown, curves, strict=True)), divisor)
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
         traces.cap(axes, drawn, divisor, _find_rate(result, shown))
@@ -264,6 +263,20 @@ def _draw(
     if has_legend:
         legend_above(axes)
     return max((each.width_s for each in drawn), default=0.0)
+
+
+def _draw_means(axes: Axes, result: RunResult, curves: dict[str, Curve], divisor: float) -> None:
+    """Draw a line for each kind of flow: the mean of the flows of this kind that are active."""
+    from bentpipe.plot import traces
+
+    kinds: dict[str, list[Curve]] = {}
+    for flow, kind in zip(result.scenario.flow_names, result.scenario.flow_kinds, strict=True):
+        if flow in curves:
+            kinds.setdefault(kind, []).append(curves[flow])
+    for place, (kind, found) in enumerate(kinds.items()):
+        mean = traces.average_curves(found, result.simulated_s)
+        text = f"{kind}, mean of {len(found)}" if len(kinds) > 1 else "mean of those active"
+        traces.draw(axes, mean, divisor, has_band=False, **look(place), linewidth=1.2, label=text)
 
 
 def _find_rate(result: RunResult, flows: list[str]) -> float | None:
