@@ -101,7 +101,8 @@ flow.f.multipath.scheduler = ["mine", "blest"]
     #[test]
     fn a_name_without_its_class_and_a_setting_are_refused() {
         let set = |value: &str| [("flow.f.multipath.scheduler".to_owned(), value.to_owned())];
-        let refused = |value, given: &Given| from_toml_with(TEXT, "", &set(value), given).map(drop).unwrap_err().to_string();
+        let refused =
+            |value, given: &Given| from_toml_with(TEXT, "", &set(value), given).map(drop).unwrap_err().to_string();
         let problems = refused("yours", &given("1"));
         assert!(problems.contains("is not a scheduler"), "{problems}");
         let problems = refused("{ kind = \"mine\", burst = 2 }", &given("1"));

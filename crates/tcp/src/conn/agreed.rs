@@ -3,7 +3,9 @@
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::multipath::Dss;
 use crate::scps::ScpsCapabilities;
-use crate::segment::{CountOption, Ecn, Flags, PlainSegment, Segment, SynOptions, Timestamps, ACK_RATIO_LEN, COUNT_LEN};
+use crate::segment::{
+    CountOption, Ecn, Flags, PlainSegment, Segment, SynOptions, Timestamps, ACK_RATIO_LEN, COUNT_LEN,
+};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
 pub(crate) const MSS_ASSUMED: u16 = 536;
