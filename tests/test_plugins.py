@@ -1,4 +1,4 @@
-"""Installed packages add congestion controls, middleboxes, schedulers and readers, and nothing of them loads unasked."""
+"""Installed packages add congestion controls, middleboxes, schedulers and readers. Nothing of them loads unasked."""
 
 import os
 import random

@@ -5,7 +5,7 @@
 
 use crate::own::{self, Trouble};
 use bentpipe_tcp::multi::{Choice, OwnScheduler, PathView, Scheduler, SchedulerView};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
@@ -283,21 +283,17 @@ impl Object {
     }
 }
 
-/// Checks the answer of a class. A subflow without room is waited for.
+/// Checks the answer of a class. A subflow that cannot carry a segment now is waited for.
 fn chosen_of(chosen: &Bound<'_, PyAny>) -> PyResult<Choice> {
     if chosen.is_none() {
         return Ok(Choice::Wait);
     }
-    const EXPECTED: &str = "expected one of view.subflows, or None to wait";
     let Ok(subflow) = chosen.cast::<Subflow>() else {
-        return Err(PyTypeError::new_err(format!("choose returned {}: {EXPECTED}", chosen.repr()?)));
+        let message = format!("choose returned {}: expected one of view.subflows, or None to wait", chosen.repr()?);
+        return Err(PyTypeError::new_err(message));
     };
     let Subflow { index, path, .. } = subflow.get();
-    if !path.is_usable {
-        let message = format!("choose returned {}, which is not usable: {EXPECTED}", chosen.repr()?);
-        return Err(PyValueError::new_err(message));
-    }
-    Ok(if path.has_room { Choice::Send(*index) } else { Choice::Wait })
+    Ok(if path.is_ready() { Choice::Send(*index) } else { Choice::Wait })
 }
 
 /// Scheduler of a connection: a Python object.

@@ -25,9 +25,9 @@ document(SchedulerView, Subflow)
 class Scheduler(_core.Scheduler):
     """Base of custom schedulers: which subflow of a flow over several paths carries the next segment (RFC 8684).
 
-    `choose` is called for each segment of new data that the receive window allows. It returns one of `view.subflows`, or
-    None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is usable but
-    has no room is waited for. One that is not usable is an error.
+    `choose` is called for each segment of new data that the receive window allows. It returns one of `view.subflows`,
+    or None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is not
+    `is_ready` is waited for, also one that has failed or has not joined yet.
 
     Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`).
 
@@ -48,15 +48,15 @@ class Scheduler(_core.Scheduler):
     --------
     >>> import bentpipe as bp
     >>> class LeoFirst(bp.Scheduler):
-    ...     "Uses other paths for what LEO does not send within 100 ms."
+    ...     "Waits for LEO if that has all that is left within 100 ms."
     ...
     ...     def choose(self, view):
     ...         leo = next(each for each in view.subflows if each.name == "leo")
-    ...         if leo.is_usable and view.unsent < leo.cwnd * 0.1 / max(leo.srtt_s, 0.001):
+    ...         if leo.is_usable and view.unsent * leo.srtt_s < 0.1 * leo.cwnd:
     ...             return leo
     ...         return super().choose(view)
     >>> scheduler = {"flow.download.multipath.scheduler": LeoFirst}
-    >>> result = bp.run("two-antennas.toml", sets=scheduler)      # doctest: +SKIP
+    >>> result = bp.run("ship-two-antennas", sets=scheduler)      # doctest: +SKIP
     """
 
     name: ClassVar[str]
