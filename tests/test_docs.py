@@ -130,7 +130,12 @@ def test_the_page_on_installation_has_each_extra():
 # The others have separate tests: open-network in test_network, custom-congestion-control in test_own.
 PYTHON = [
     ROOT / "docs" / name
-    for name in ("guides/compare-congestion-controls.md", "guides/sky.md", "concepts/statistics.md")
+    for name in (
+        "guides/compare-congestion-controls.md",
+        "guides/sky.md",
+        "concepts/multipath.md",
+        "concepts/statistics.md",
+    )
 ]
 
 

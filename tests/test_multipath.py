@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import polars as pl
 import pytest
 
 import bentpipe as bp
+from bentpipe.__main__ import main
 
 SHORT = {"duration": "12 s", "at": []}
 
@@ -71,3 +74,150 @@ quic = {}
     assert result.flows.schema["timeouts"] == pl.Int64
     result.save(tmp_path / "saved")
     assert bp.RunResult.load(tmp_path / "saved").flows.equals(result.flows)
+
+
+def bottleneck(coupling):
+    """Two subflows and a connection over one queue, whose early drops are independent."""
+    links = {
+        "s1": ("a", "x", "1 Gbit/s"),
+        "s2": ("a", "y", "1 Gbit/s"),
+        "s3": ("x", "m", "1 Gbit/s"),
+        "s4": ("y", "m", "1 Gbit/s"),
+        "narrow": ("m", "n", "10 Mbit/s"),
+        "e1": ("n", "b", "1 Gbit/s"),
+        "s5": ("c", "z", "1 Gbit/s"),
+        "s6": ("z", "m", "1 Gbit/s"),
+        "e2": ("n", "d", "1 Gbit/s"),
+    }
+    ways = {"one": ["a", "x", "m", "n", "b"], "two": ["a", "y", "m", "n", "b"]}
+    content = {
+        "duration": "200 s",
+        "tcp": {"like": "rfc", "cc": "sack"},
+        "link": {
+            name: {"from": start, "to": end, "rate": rate, "delay": "10 ms"}
+            for name, (start, end, rate) in links.items()
+        },
+        "flow": {
+            "paths": {
+                "from": "a",
+                "to": "b",
+                "multipath": {"coupling": coupling},
+                "subflow": {name: {"route": way, "reverse_route": way[::-1]} for name, way in ways.items()},
+            },
+            "other": {"from": "c", "to": "d"},
+        },
+    }
+    content["link"]["narrow"]["queue"] = {"kind": "red", "limit": "200 packets"}
+    return bp.Scenario(content)
+
+
+def test_lia_takes_no_more_than_one_connection_at_a_shared_bottleneck():
+    """RFC 6356, goal 2, over ten seeds. The option of 20 B makes its payload smaller, and not its share of packets."""
+    scenario = bottleneck("lia")
+    ratios = []
+    for seed in range(1, 11):
+        packets = dict(bp.run(scenario, seed=seed).flows.select("flow", "sent_packets").iter_rows())
+        ratios.append(packets["paths"] / packets["other"])
+    mean = sum(ratios) / len(ratios)
+    # Nor less: goal 1 asks for as much as one connection has.
+    assert mean == pytest.approx(1, abs=0.05)
+
+
+def test_ten_flows_fail_over_at_one_instant_with_each_byte_once():
+    """RFC 9743 §7.10 asks for starvation and synchronisation where flows change to another path together."""
+    link = {"delay": "20 ms", "rate": "100 Mbit/s", "queue": "500 kB"}
+    routes = {"leo": ["server", "ship"], "geo": ["server", "hub", "ship"]}
+    flow = {
+        "from": "server",
+        "to": "ship",
+        "app": {"kind": "file", "size": "5 MB"},
+        "multipath": {},
+        "subflow": {name: {"route": way, "reverse_route": way[::-1]} for name, way in routes.items()},
+    }
+    content = {
+        "duration": "90 s",
+        "link": {
+            "leo": {"from": "server", "to": "ship", **link},
+            "up": {"from": "server", "to": "hub", **link, "rate": "1 Gbit/s"},
+            "geo": {"from": "hub", "to": "ship", **link, "delay": "260 ms", "rate": "20 Mbit/s", "queue": "1 bdp"},
+        },
+        "flow": {f"f{number}": flow for number in range(10)},
+        "at": [{"time": "2 s", "down": ["leo"], "waiting": "kept"}, {"time": "40 s", "up": ["leo"]}],
+    }
+    result = bp.run(bp.Scenario(content), series=["events"])
+    rows = result.rows("flows")
+    failed = result.events.filter(pl.col("event") == "subflow_failed")
+    assert failed["flow"].n_unique() == 10
+    assert [row["delivered_bytes"] for row in rows] == [5_000_000] * 10
+    assert all(row["reinjected_bytes"] > 0 for row in rows)
+    # 20 Mbit/s carry what is left of 50 MB in less than 20 s: nobody waits for LEO to come back, and nobody starves.
+    done = [row["completion_s"] for row in rows]
+    assert 2 < min(done) <= max(done) < 40
+
+
+@pytest.fixture(scope="module")
+def small_buffer():
+    """Seconds for 20 MB over LEO and GEO with a receive buffer of 500 kB, twice that of LEO."""
+    routes = {"leo": ["server", "ship"], "geo": ["server", "hub", "ship"]}
+    link = {"queue": "300 kB", "rate": "50 Mbit/s", "delay": "20 ms"}
+    content = {
+        "duration": "200 s",
+        "link": {
+            "leo": {"from": "server", "to": "ship", **link},
+            "up": {"from": "server", "to": "hub", **link, "rate": "1 Gbit/s"},
+            "geo": {"from": "hub", "to": "ship", **link, "delay": "280 ms", "rate": "10 Mbit/s"},
+        },
+        "flow": {
+            "f": {
+                "from": "server",
+                "to": "ship",
+                "app": {"kind": "file", "size": "20 MB"},
+                "multipath": {"receive_buffer": "500 kB"},
+                "subflow": {name: {"route": way, "reverse_route": way[::-1]} for name, way in routes.items()},
+            }
+        },
+    }
+    off = {"flow.f.multipath.reinject.opportunistic": False, "flow.f.multipath.reinject.penalise": False}
+    cases = {
+        "leo alone": {"flow.f.subflow.geo.start": "1000 s"},
+        "min-rtt, no reinjection": off,
+        "min-rtt": {},
+        "blest": {"flow.f.multipath.scheduler": "blest"},
+        "ecf": {"flow.f.multipath.scheduler": "ecf"},
+    }
+    scenario = bp.Scenario(content)
+    return {name: bp.run(scenario, sets=sets).flows["completion_s"][0] for name, sets in cases.items()}
+
+
+def test_with_a_small_buffer_geo_slows_leo_down_and_blest_and_ecf_help(small_buffer):
+    """Raiciu et al. 2012, §4.2; Ferlin et al. 2016; Lim et al. 2017."""
+    alone, plain = small_buffer["leo alone"], small_buffer["min-rtt, no reinjection"]
+    assert plain > 2 * alone
+    assert small_buffer["min-rtt"] < plain / 2
+    # Only BLEST looks at the receive window.
+    assert alone < small_buffer["blest"] < small_buffer["ecf"] < small_buffer["min-rtt"]
+    assert small_buffer["blest"] < 1.25 * alone
+
+
+@pytest.mark.parametrize("key", ["scheduler", "coupling"])
+def test_schedulers_and_couplings_are_compared_and_searched(key, tmp_path, monkeypatch, capsys):
+    values = {"scheduler": ("min-rtt", "blest", "ecf"), "coupling": ("none", "lia", "balia")}[key]
+    short = ["--set", "duration=8s", "--set", "flow.download.app.size=5MB", "--set", "at=[]", "--set", "tcp.cc=sack"]
+    name = f"flow.download.multipath.{key}"
+    monkeypatch.chdir(tmp_path)
+
+    def ran(*words):
+        monkeypatch.setattr(sys, "argv", ["bentpipe", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        assert not ended.value.code, told.err
+        return told.out
+
+    cases = [word for value in values for word in ("--case", f"{value}: {name}={value}")]
+    compared = ran("compare", "ship-two-antennas", *short, *cases, "--metric", "completion", "--replications", "2")
+    assert all(value in compared for value in values)
+    swept = ran("sweep", "ship-two-antennas", *short, "--vary", f"{name}={','.join(values)}", "--replications", "2")
+    assert all(value in swept for value in values)
+    tuned = ran("tune", "ship-two-antennas", *short, "--over", f"{name}={','.join(values)}", "--for", "completion")
+    assert f"multipath {key} of download {values[-1]}" in " ".join(tuned.split())

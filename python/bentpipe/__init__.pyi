@@ -31,6 +31,7 @@ from .listing import metrics as metrics
 from .listing import scenarios as scenarios
 from .listing import series as series
 from .own.middlebox import Middlebox as Middlebox
+from .own.scheduler import Scheduler as Scheduler
 from .own.sender import Bbr as Bbr
 from .own.sender import CongestionControl as CongestionControl
 from .own.sender import Cubic as Cubic
@@ -79,6 +80,7 @@ __all__ = [
     "RunResult",
     "Scenario",
     "ScenarioDict",
+    "Scheduler",
     "Sweep",
     "Translation",
     "Tuning",

@@ -23,8 +23,11 @@ __all__ = [
     "PathState",
     "Run",
     "Scenario",
+    "Scheduler",
+    "SchedulerView",
     "Sky",
     "SkyMatrix",
+    "Subflow",
     "build_info",
     "choices",
     "cities",
@@ -345,6 +348,117 @@ class PacketSender:
         """Number of its connection, as in `Packet.connection`."""
 
     def __hash__(self) -> int: ...
+
+@final
+class Subflow:
+    """One path of a flow over several paths, as its scheduler sees it."""
+
+    def __copy__(self) -> Subflow: ...
+    def __deepcopy__(self, _memo: object) -> Subflow: ...
+    @property
+    def name(self) -> str:
+        """Name in the flow, such as `leo`."""
+
+    @property
+    def index(self) -> int:
+        """Place among the subflows: 0 is the one that opens the connection."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may carry data: open, not failed, and not a backup while others are open."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is usable and its congestion window and its pacing allow a segment now."""
+
+    @property
+    def srtt_s(self) -> float:
+        """Smoothed round-trip time (RFC 6298), seconds; 0 before the first sample."""
+
+    @property
+    def rttvar_s(self) -> float:
+        """Its variation (RFC 6298: RTTVAR), seconds."""
+
+    @property
+    def srtt_min_s(self) -> float:
+        """Least smoothed round-trip time so far, seconds."""
+
+    @property
+    def srtt_max_s(self) -> float:
+        """Greatest smoothed round-trip time so far, seconds."""
+
+    @property
+    def cwnd(self) -> int:
+        """Congestion window, bytes."""
+
+    @property
+    def flight_size(self) -> int:
+        """Bytes sent and not acknowledged (RFC 5681: FlightSize)."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes given to it and not sent."""
+
+    @property
+    def smss(self) -> int:
+        """Payload of a full segment, bytes."""
+
+    @property
+    def pacing_rate(self) -> int | None:
+        """Rate at which it sends now, bit/s; None: as fast as its window allows."""
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether it is in its first slow start."""
+
+@final
+class SchedulerView:
+    """A flow over several paths, as its scheduler sees it."""
+
+    def __copy__(self) -> SchedulerView: ...
+    def __deepcopy__(self, _memo: object) -> SchedulerView: ...
+    @property
+    def now_s(self) -> float:
+        """Current simulated time, seconds."""
+
+    @property
+    def window(self) -> int:
+        """Bytes from the first unacknowledged one to the end of the receive window."""
+
+    @property
+    def room(self) -> int:
+        """Bytes of new data that the receive window allows."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of new data that wait."""
+
+    @property
+    def opportunistic(self) -> int:
+        """Segments sent again so far on a faster subflow because they blocked the receive window."""
+
+    @property
+    def subflows(self) -> tuple[Subflow, ...]:
+        """Its subflows. The first opens the connection."""
+
+@disjoint_base
+class Scheduler:
+    """Methods and attributes of a scheduler."""
+
+    def __new__(cls) -> Self: ...
+    def choose(self, view: SchedulerView) -> Subflow | None:
+        """Return the subflow for the next segment, or None to wait. Not overridden: the fastest with room."""
+
+    @property
+    def flow(self) -> str:
+        """Name of its flow."""
+
+    @property
+    def seed(self) -> int:
+        """Seed for random choices. Two flows have different seeds."""
+
+    def _become(self, other: Scheduler) -> None:
+        """Take the state of another object."""
 
 @disjoint_base
 class Middlebox:
@@ -736,8 +850,8 @@ def dictionary() -> str: ...
 def quantity(text: str) -> tuple[float, str] | None:
     """Read a number with a unit: `s`, `bit/s`, `B`, `m`, `deg`, `1` or another; None for other texts."""
 
-def hooks() -> tuple[list[str], list[str]]:
-    """List the methods that a congestion control, and a middlebox, may override."""
+def hooks() -> tuple[list[str], list[str], list[str]]:
+    """List the methods that a congestion control, a middlebox, and a scheduler may override."""
 
 def conformance_scripts() -> list[tuple[str, str]]:
     """List name and text of each script."""

@@ -78,9 +78,9 @@ def choices() -> dict[str, list[dict[str, str]]]:
     Returns
     -------
     dict
-        Topic (`cc`, `recovery`, `verdict`, `ecn`, `pacing`, `queue`, `error`, `app`, `middlebox`) to a list of dicts
-        with `name`, `summary` (one line) and `doc` (Markdown). The `doc` of a congestion control has its source,
-        equations and use. Other topics have a description and their keys.
+        Topic (`cc`, `recovery`, `verdict`, `ecn`, `pacing`, `queue`, `error`, `app`, `middlebox`, `scheduler`) to a
+        list of dicts with `name`, `summary` (one line) and `doc` (Markdown). The `doc` of a congestion control has its
+        source, equations and use. Other topics have a description and their keys.
     """
     return dict(json.loads(_core.choices()))
 

@@ -112,7 +112,7 @@ class BentpipeError(Exception):
         return visible(begin + spell_text(super().__str__(), self.asked, spelling))
 
 
-TOPICS = ("app", "cc", "ecn", "error", "middlebox", "pacing", "queue", "recovery", "verdict")
+TOPICS = ("app", "cc", "ecn", "error", "middlebox", "pacing", "queue", "recovery", "scheduler", "verdict")
 """Keys whose values `bentpipe list KEY` explains."""
 
 

@@ -76,7 +76,7 @@ PYTHON = {
         "Citation",
     ],
     "Real programs": ["emulate", "speak", "twin", "pcap"],
-    "Your own code": ["CongestionControl", "Cubic", "Reno", "Bbr", "Middlebox", "Network", "testing"],
+    "Your own code": ["CongestionControl", "Cubic", "Reno", "Bbr", "Middlebox", "Scheduler", "Network", "testing"],
     "The sky": ["sky"],
     "Statistics and figures": ["statistics", "plot"],
     "Errors": ["errors"],

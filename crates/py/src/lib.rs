@@ -16,6 +16,7 @@ mod network;
 mod own;
 mod packet;
 mod qlogs;
+mod scheduler;
 mod simulation;
 mod sky;
 mod tables;
@@ -25,12 +26,14 @@ mod wire;
 
 use bentpipe_sim::middlebox::OwnConfig;
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
+use bentpipe_tcp::multi::OwnScheduler;
 use custom::Class;
 use function::FunctionClass;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyType};
 use qlogs::Qlogs;
+use scheduler::{Chooser, SchedulerClass};
 use simulation::Simulation;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -63,6 +66,8 @@ mod _core {
     use super::network::Network;
     #[pymodule_export]
     use super::packet::{PacketSender, View};
+    #[pymodule_export]
+    use super::scheduler::{Chooser, Subflow, View as SchedulerView};
     #[pymodule_export]
     use super::sky::{cities, city, constellations, modcods, PyMatrix, PySky};
     #[cfg(all(target_os = "linux", feature = "tls"))]
@@ -101,7 +106,7 @@ impl Scenario {
 }
 
 /// Name, code, base and Python class. The base is the registered congestion control that the class extends; middleboxes
-/// have none.
+/// and schedulers have none.
 type Given<'py> = (String, String, Option<String>, Bound<'py, PyAny>);
 
 /// External parts of a scenario: files in its folder, if it has one, and Python classes.
@@ -112,20 +117,27 @@ struct Outside {
     senders: Vec<Sender>,
     function_classes: Vec<Arc<FunctionClass>>,
     functions: Vec<OwnConfig>,
+    scheduler_classes: Vec<Arc<SchedulerClass>>,
+    schedulers: Vec<OwnScheduler>,
 }
 
 impl Outside {
     fn new(folder: Option<PathBuf>, given: Vec<Given<'_>>) -> PyResult<Self> {
-        let (mut classes, mut function_classes) = (Vec::new(), Vec::new());
+        let (mut classes, mut function_classes, mut scheduler_classes) = (Vec::new(), Vec::new(), Vec::new());
         for (name, code, like, class) in given {
+            let is_scheduler = class.cast::<PyType>()?.is_subclass_of::<Chooser>()?;
             match like {
                 Some(like) => classes.push(Arc::new(Class::new(&class, name, code, &like)?)),
+                None if is_scheduler => {
+                    scheduler_classes.push(Arc::new(SchedulerClass::new(&class, name, code)?));
+                }
                 None => function_classes.push(Arc::new(FunctionClass::new(&class, name, code)?)),
             }
         }
         let senders = classes.iter().map(Class::sender).collect();
         let functions = function_classes.iter().map(|class| class.config()).collect();
-        Ok(Self { folder, classes, senders, function_classes, functions })
+        let schedulers = scheduler_classes.iter().map(SchedulerClass::scheduler).collect();
+        Ok(Self { folder, classes, senders, function_classes, functions, scheduler_classes, schedulers })
     }
 }
 
@@ -143,6 +155,10 @@ impl Files for Outside {
 
     fn functions(&self) -> &[OwnConfig] {
         &self.functions
+    }
+
+    fn schedulers(&self) -> &[OwnScheduler] {
+        &self.schedulers
     }
 }
 
@@ -189,6 +205,10 @@ impl Files for Reading<'_, '_> {
 
     fn functions(&self) -> &[OwnConfig] {
         self.outside.functions()
+    }
+
+    fn schedulers(&self) -> &[OwnScheduler] {
+        self.outside.schedulers()
     }
 }
 
@@ -487,10 +507,10 @@ fn dictionary() -> String {
     bentpipe_sim::dictionary::to_json().to_string()
 }
 
-/// Returns the hooks that a class may override: those of congestion controls, and those of middleboxes.
+/// Returns the hooks that a class may override: those of congestion controls, of middleboxes and of schedulers.
 #[pyfunction]
-fn hooks() -> (Vec<&'static str>, Vec<&'static str>) {
-    (custom::HOOKS.to_vec(), function::HOOKS.to_vec())
+fn hooks() -> (Vec<&'static str>, Vec<&'static str>, Vec<&'static str>) {
+    (custom::HOOKS.to_vec(), function::HOOKS.to_vec(), scheduler::HOOKS.to_vec())
 }
 
 /// Returns version and build profile of this module.

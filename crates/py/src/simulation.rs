@@ -3,16 +3,18 @@
 use crate::own::Trouble;
 use crate::packet::Flows;
 use crate::qlogs::Qlogs;
-use crate::{BentpipeError, RunError, Scenario};
+use crate::{scheduler, BentpipeError, RunError, Scenario};
 use bentpipe_cc::CustomCc;
 use bentpipe_sim::ids::NodeId;
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::RealPackets;
 use bentpipe_sim::{spec, Network};
+use bentpipe_tcp::multi::OwnScheduler;
 use bentpipe_tcp::Config;
-use bentpipe_units::Time;
+use bentpipe_units::{Stream, Time};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
@@ -83,7 +85,7 @@ impl Simulation {
         let seed = seed.unwrap_or(resolved.seed);
         let replay = Replay { scenario: held, seed, after: None };
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
-        if resolved.flows.iter().all(|flow| flow.transport.own_cc().is_none())
+        if resolved.flows.iter().all(|flow| !flow.transport.is_own())
             && !resolved.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own)
         {
             let network = guarded(py, &replay, || build(&resolved, seed))?;
@@ -91,12 +93,32 @@ impl Simulation {
         }
         let (mut scenario, trouble) = (resolved.as_ref().clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
-            let class = |own: &CustomCc| outside.classes.iter().find(|class| class.name() == own.name());
-            if let Some((own, class)) = flow.transport.own_cc().and_then(|own| Some((own, class(own)?))) {
-                let own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+            let reporting = |own: &CustomCc, flow: &str| {
+                let class = outside.classes.iter().find(|class| class.name() == own.name())?;
+                Some(class.of_flow(own, flow, &trouble))
+            };
+            if let Some(own_cc) = flow.transport.own_cc().and_then(|own| reporting(own, &flow.name)) {
                 if let Some(tcp) = flow.transport.tcp_mut() {
-                    tcp.own_cc = own_cc;
+                    tcp.own_cc = Some(own_cc);
                 }
+            }
+            let Some(multi) = flow.transport.multi_mut() else { continue };
+            let lanes = &scenario.lanes[flow.lane.index()..][..multi.subflows.len()];
+            for (subflow, lane) in multi.subflows.iter_mut().zip(lanes) {
+                if let Some(own_cc) = subflow.tcp.own_cc.as_ref().and_then(|own| reporting(own, &lane.name)) {
+                    Arc::make_mut(&mut subflow.tcp).own_cc = Some(own_cc);
+                }
+            }
+            let class = |own: &OwnScheduler| {
+                outside.scheduler_classes.iter().find(|class| class.name() == own.name()).map(Arc::clone)
+            };
+            if let Some((own, class)) =
+                multi.config.own_scheduler.clone().and_then(|own| class(&own).map(|class| (own, class)))
+            {
+                let subflows = lanes.iter().map(|lane| PyString::new(py, lane.subflow()).unbind()).collect();
+                let seed = Stream::new(seed, &flow.name, "own").at(0);
+                let of = scheduler::Flow { name: flow.name.clone(), subflows, seed };
+                Arc::make_mut(&mut multi.config).own_scheduler = Some(class.of_flow(&own, of, &trouble));
             }
         }
         let flows = Flows::of(py, &scenario);

@@ -1,1 +1,1 @@
-"""Custom classes, in Python: congestion controls and middleboxes."""
+"""Custom classes, in Python: congestion controls, middleboxes and schedulers."""

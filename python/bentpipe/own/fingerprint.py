@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.own.hooks import Absent
 from bentpipe.own.middlebox import Middlebox
+from bentpipe.own.scheduler import Scheduler
 from bentpipe.own.sender import Bbr, CongestionControl, Cubic, Reno
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-BASES = (CongestionControl, Cubic, Reno, Bbr, Middlebox)
+BASES = (CongestionControl, Cubic, Reno, Bbr, Middlebox, Scheduler)
 """The classes of bentpipe that others extend."""
 
 

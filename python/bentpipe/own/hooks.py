@@ -1,14 +1,17 @@
-"""Checks hooks of custom classes: congestion controls and middleboxes alike."""
+"""Checks hooks of custom classes: congestion controls, middleboxes and schedulers alike."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,16 @@ def _is_near(one: str, other: str) -> bool:
 def _count_shared(one: str, other: str) -> int:
     """Counts the letters of their common beginning."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def list_state(of: object) -> Iterator[tuple[str, Any]]:
+    """Return the attributes of an object that a class in Python gave it."""
+    yield from vars(of).items()
+    for cls in type(of).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            if slot not in ("__dict__", "__weakref__") and hasattr(of, slot):
+                yield slot, getattr(of, slot)
 
 
 class Absent:

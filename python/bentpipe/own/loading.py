@@ -20,6 +20,8 @@ from bentpipe.own import plugins
 from bentpipe.own.fingerprint import BASES, compute_code
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
 from bentpipe.own.middlebox import AbsentMiddlebox, Middlebox
+from bentpipe.own.scheduler import RULES as SCHEDULER_RULES
+from bentpipe.own.scheduler import AbsentScheduler, Scheduler
 from bentpipe.own.sender import RULES as SENDER_RULES
 from bentpipe.own.sender import AbsentSender, CongestionControl
 
@@ -39,8 +41,17 @@ if TYPE_CHECKING:
     """The name of a congestion control, `FILE.py:CLASS`, or a class."""
     Function: TypeAlias = "str | type[Middlebox] | Mapping[str, Any]"
     """`FILE.py:CLASS`, a class, or a table as in a scenario."""
-    Own: TypeAlias = type[CongestionControl] | type[Middlebox]
+    Own: TypeAlias = type[CongestionControl] | type[Middlebox] | type[Scheduler]
     """A custom class."""
+
+_KINDS: dict[type, str] = {
+    CongestionControl: "a congestion control",
+    Middlebox: "a middlebox",
+    Scheduler: "a scheduler",
+}
+"""What custom classes are, by their base."""
+_TOPICS: dict[type, str] = {CongestionControl: "cc", Middlebox: "middlebox", Scheduler: "scheduler"}
+"""The topic of `choices` with the bundled ones."""
 
 LIKE = {
     "sack": "sack",
@@ -52,6 +63,7 @@ LIKE = {
 """The registered congestion control that was published with each loss recovery."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
+_SCHEDULER = re.compile(r"(^|\.)flow\..+\.multipath\.scheduler$")
 _PLACE = re.compile(r"(^|\.)node\..+\.middlebox(\.(append|prepend|remove|replace))?$")
 _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
@@ -60,6 +72,8 @@ def find_base(key: str) -> type | None:
     """Returns the base of classes at a dotted key of a scenario or sweep; None if no class can be there."""
     if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in cc_keys()):
         return CongestionControl
+    if _SCHEDULER.search(key):
+        return Scheduler
     return Middlebox if is_place(key) else None
 
 
@@ -97,15 +111,14 @@ def load_class(own: Any, base: type | None = None) -> Any:
     ----------
     own : class or str
     base : class, optional
-        Required base: `CongestionControl` or `Middlebox`; either of them if not given.
+        Required base: `CongestionControl`, `Middlebox` or `Scheduler`; any of them if not given.
 
     Raises
     ------
     ScenarioError
         There is no such file or class, it cannot be imported, or it has another base.
     """
-    bases = {CongestionControl: "a congestion control", Middlebox: "a middlebox"}
-    bases = {each: what for each, what in bases.items() if base in (None, each)}
+    bases = {each: what for each, what in _KINDS.items() if base in (None, each)}
     if isinstance(own, str):
         found = _IN_FILE.fullmatch(own.strip())
         if found is None:
@@ -129,8 +142,7 @@ def find_plugin(name: str, base: type) -> Own | None:
     ScenarioError
         It is not such a class, or has another name in tables.
     """
-    topic = "cc" if base is CongestionControl else "middlebox"
-    if not _NAME.fullmatch(name) or name in names(topic):
+    if not _NAME.fullmatch(name) or name in names(_TOPICS[base]):
         return None
     found = plugins.find_plugin(name, plugins.GROUPS[base])
     if found is None:
@@ -145,8 +157,8 @@ def find_plugin(name: str, base: type) -> Own | None:
 
 
 def find_any_plugin(name: str) -> Own | None:
-    """Load the congestion control or middlebox of this name from an installed package; None without such a package."""
-    return find_plugin(name, CongestionControl) or find_plugin(name, Middlebox)
+    """Load the class of this name from an installed package; None without such a package."""
+    return next((found for base in _KINDS if (found := find_plugin(name, base)) is not None), None)
 
 
 def find_named_plugins(problems: Iterable[Problem]) -> dict[str, Own]:
@@ -171,9 +183,15 @@ def _check_class(cls: Any, what: str) -> None:
     # Again: attributes can be added to a class after its definition.
     if issubclass(cls, Middlebox):
         return MIDDLEBOX_RULES.check(cls, Middlebox)
-    SENDER_RULES.check(cls, CongestionControl)
-    if name in names("cc"):
+    is_scheduler = issubclass(cls, Scheduler)
+    if is_scheduler:
+        SCHEDULER_RULES.check(cls, Scheduler)
+    else:
+        SENDER_RULES.check(cls, CongestionControl)
+    if name in names("scheduler" if is_scheduler else "cc"):
         raise ScenarioError(f"{cls.__qualname__} is called {name}, like a bundled one\n  expected another name")
+    if is_scheduler:
+        return None
     recovery, extends = getattr(cls, "recovery", None), getattr(cls, "extends", None)
     if recovery not in LIKE:
         raise ScenarioError(unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
@@ -202,11 +220,18 @@ def unite_classes(*classes: Mapping[str, Own]) -> dict[str, Own]:
     for name, cls in (item for each in classes for item in each.items()):
         if name in found and found[name] is not cls and compute_code(found[name]) != compute_code(cls):
             raise ScenarioError(
-                f"two {'middleboxes' if issubclass(cls, Middlebox) else 'congestion controls'} are called {name}\n"
+                f"two {_name_kind(found[name], cls)} are called {name}\n"
                 "  expected different names: give one of the classes an attribute name"
             )
         found[name] = cls
     return found
+
+
+def _name_kind(*classes: Own) -> str:
+    """The plural of what classes are; `classes` if they differ."""
+    plurals = {CongestionControl: "congestion controls", Middlebox: "middleboxes", Scheduler: "schedulers"}
+    found = {what for base, what in plurals.items() for each in classes if issubclass(each, base)}
+    return found.pop() if len(found) == 1 else "classes"
 
 
 def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
@@ -274,10 +299,12 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 def describe_classes(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:
     """For the core: name, code, which of the registry a congestion control is like, and the class."""
-    return [
-        (name, compute_code(cls), None if issubclass(cls, Middlebox) else cls.extends or LIKE[cls.recovery], cls)
-        for name, cls in classes.items()
-    ]
+    return [(name, compute_code(cls), _find_like(cls), cls) for name, cls in classes.items()]
+
+
+def _find_like(cls: Own) -> str | None:
+    """The congestion control of the registry that a class is like; None for other classes."""
+    return cls.extends or LIKE[cls.recovery] if issubclass(cls, CongestionControl) else None
 
 
 def where(cls: type) -> str | None:
@@ -384,6 +411,10 @@ def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
         cc["kind"]: type(cc["kind"], (AbsentSender,), {"_code": cc["code"], "extends": cc.get("extends")})
         for cc in named
     }
+    multipaths = [flow.get("multipath", {}) for flow in content["flow"].values()]
+    for each in (multipath.get("scheduler", {}) for multipath in multipaths):
+        if "code" in each:
+            found[each["kind"]] = type(each["kind"], (AbsentScheduler,), {"_code": each["code"]})
     placed = [each for node in content.get("node", {}).values() for each in node.get("middlebox", [])]
     for each in placed:
         if isinstance(each, dict) and each["kind"] == "own":

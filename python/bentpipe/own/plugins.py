@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
 from bentpipe.own.middlebox import Middlebox
+from bentpipe.own.scheduler import Scheduler
 from bentpipe.own.sender import CongestionControl
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 GROUPS: dict[type, str] = {
     CongestionControl: "bentpipe.congestion_controls",
     Middlebox: "bentpipe.middleboxes",
+    Scheduler: "bentpipe.schedulers",
 }
 """Group of entry points of each kind of class."""
 READERS = "bentpipe.readers"

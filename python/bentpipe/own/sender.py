@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import copy
 from types import GetSetDescriptorType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from bentpipe import _core
 from bentpipe._core import AckSample, Congestion, Delivery, Init, PathState
 from bentpipe.own.documented import document, extending
-from bentpipe.own.hooks import Absent, Rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from bentpipe.own.hooks import Absent, Rules, list_state
 
 __all__ = ["AckSample", "Bbr", "Congestion", "CongestionControl", "Cubic", "Delivery", "Init", "PathState", "Reno"]
 
@@ -96,24 +93,15 @@ class CongestionControl(_core.CongestionControl):
         new = type(self).__new__(type(self))
         memo[id(self)] = new
         new._become(self)
-        for key, value in _state(self):
+        for key, value in list_state(self):
             setattr(new, key, copy.deepcopy(value, memo))
         return new
 
     def undo(self, before: _core.CongestionControl) -> None:
         """Called if the loss was spurious: restore the state of `before`, a copy from before the reaction."""
         super().undo(before)
-        for key, value in _state(before):
+        for key, value in list_state(before):
             setattr(self, key, value)
-
-
-def _state(of: _core.CongestionControl) -> Iterator[tuple[str, Any]]:
-    yield from vars(of).items()
-    for cls in type(of).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(of, slot):
-                yield slot, getattr(of, slot)
 
 
 class Cubic(CongestionControl):

@@ -2,7 +2,7 @@
 
 use super::files::Sender;
 use super::transports::{tables_of, TRANSPORTS};
-use super::tree::{Tree, Value};
+use super::tree::{Own, Tree, Value};
 
 /// Replaces each custom congestion control by the registered congestion control that it extends, and records the
 /// original. A resolved scenario may contain it as a table whose `code` identifies the class at that time.
@@ -17,16 +17,24 @@ pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
 
 fn replace(transport: &mut Tree, senders: &[Sender]) {
     let Some(cc) = transport.table_mut().and_then(|table| table.get_mut("cc")) else { return };
-    let name = match &cc.value {
+    let Some(sender) = senders.iter().find(|sender| names(cc, sender.cc.name())) else { return };
+    put(cc, sender.like.name(), Own::Sender(sender.cc.clone()));
+}
+
+/// Whether the value, or its kind, is this name.
+pub(super) fn names(value: &Tree, name: &str) -> bool {
+    let kind = match &value.value {
         Value::Table(table) => table.get("kind").map(|kind| &kind.value),
         name => Some(name),
     };
-    let Some(Value::Text(name)) = name else { return };
-    let Some(sender) = senders.iter().find(|sender| sender.cc.name() == name) else { return };
-    let stand_in = Value::Text(sender.like.name().into());
-    match &mut cc.value {
+    matches!(kind, Some(Value::Text(kind)) if kind == name)
+}
+
+/// Puts a registered name in place of a custom class. Other keys of a table are settings of what is registered.
+pub(super) fn put(value: &mut Tree, registered: &str, own: Own) {
+    let stand_in = Value::Text(registered.into());
+    match &mut value.value {
         Value::Table(table) => {
-            // The other keys are settings of the extended congestion control.
             table.retain(|key, _| key != "code" && key != "extends");
             if let Some(kind) = table.get_mut("kind") {
                 kind.value = stand_in;
@@ -34,7 +42,7 @@ fn replace(transport: &mut Tree, senders: &[Sender]) {
         }
         name => *name = stand_in,
     }
-    cc.own = Some(Box::new(sender.cc.clone()));
+    value.own = Some(Box::new(own));
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! External parts of a scenario: traces in files beside it, and the caller's congestion controls and middleboxes.
+//! External parts of a scenario: traces in files beside it, and the caller's congestion controls, middleboxes and
+//! schedulers.
 
 use crate::middlebox::OwnConfig;
 use bentpipe_cc::{CcKind, CustomCc};
+use bentpipe_tcp::multi::OwnScheduler;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -28,6 +30,11 @@ pub trait Files {
 
     /// Returns the custom middleboxes that a scenario may name.
     fn functions(&self) -> &[OwnConfig] {
+        &[]
+    }
+
+    /// Returns the custom schedulers of several paths that a scenario may name.
+    fn schedulers(&self) -> &[OwnScheduler] {
         &[]
     }
 }

@@ -5,6 +5,7 @@ use super::schema::{table, to_json};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::Like;
 use bentpipe_cc::CcKind;
+use bentpipe_tcp::multi::SchedulerKind;
 use bentpipe_units::settings::{Absent, HostDefault, HostDefaults, Key, Shape, Table, Value};
 use bentpipe_units::Word;
 use serde_json::Value as Json;
@@ -48,6 +49,8 @@ pub fn choices() -> Vec<Choice> {
         ("error", "Link", "error"),
         ("app", "Flow", "app"),
         ("middlebox", "Node", "middlebox"),
+        ("scheduler", "MultiConfig", "scheduler"),
+        ("coupling", "MultiConfig", "coupling"),
         ("forwarding", "File", "forwarding"),
         ("waiting", "At", "waiting"),
         ("in_flight", "At", "in_flight"),
@@ -60,9 +63,13 @@ pub fn choices() -> Vec<Choice> {
             // Choices without settings are words. Choices with settings are tables, whose names are the short form.
             if let Some(name) = option.kind().or(option.word().filter(|_| !is_table)) {
                 let mut doc = sentence(option.about());
+                let scheduler = SchedulerKind::ALL.iter().find(|kind| topic == "scheduler" && kind.name() == name);
                 match CcKind::ALL.iter().find(|kind| topic == "cc" && kind.name() == name) {
                     Some(kind) => doc = kind.doc(),
                     None => {
+                        if let Some(kind) = scheduler {
+                            let _ = write!(doc, "\n\n{}\n", kind.doc());
+                        }
                         if let Some(head) = MiddleboxConfig::doc(name).filter(|_| topic == "middlebox") {
                             let _ = write!(doc, "\n\n{head}\n# Settings\n\n");
                         }

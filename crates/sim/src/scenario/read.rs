@@ -8,7 +8,7 @@ use super::resolved::Resolved;
 use super::sweep::{self, Sweep};
 use super::tree::{Place, Tree};
 use super::tune::{self, Tune};
-use super::{acting, cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
+use super::{acting, cases, check, custom_scheduler, custom_sender, inherit, keys, like, resolve, schema, sky};
 use bentpipe_units::settings::Typed;
 
 /// Reads a tree: its cases, its sweep, its search, and the rest.
@@ -98,6 +98,7 @@ fn read(
     let Overrides { mut problems, notes, .. } = overrides;
     findings.notes = notes;
     custom_sender::stand_in(&mut tree, files.senders());
+    custom_scheduler::stand_in(&mut tree, files.schedulers());
     sky::expand(&mut tree, files, &mut findings);
     check::walk(schema::shape(), &mut tree, "", &mut findings);
     if findings.found.is_empty() && problems.is_empty() {

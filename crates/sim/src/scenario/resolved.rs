@@ -448,6 +448,11 @@ fn multipath(multi: &Multi) -> Json {
     let mut table = Fields::default();
     Settings::write(multi.config.as_ref(), &mut table);
     table.take("receive_buffer");
+    if let Some(own) = &multi.config.own_scheduler {
+        let mut scheduler = Fields::of_kind(own.name());
+        scheduler.put("code", own.code().into());
+        table.put("scheduler", Written::Table(scheduler));
+    }
     to_json(&Written::Table(table))
 }
 

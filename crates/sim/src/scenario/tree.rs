@@ -2,6 +2,7 @@
 
 use super::problem::{Problem, Span};
 use bentpipe_cc::CustomCc;
+use bentpipe_tcp::multi::OwnScheduler;
 use bentpipe_units::settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,8 +21,15 @@ pub(super) struct Tree {
     pub(super) key: Place,
     /// Whether it was written under `[tcp]` and applies to a flow.
     pub(super) inherited: bool,
-    /// Custom congestion control that the value stands for.
-    pub(super) own: Option<Box<CustomCc>>,
+    /// Custom class that the value stands for.
+    pub(super) own: Option<Box<Own>>,
+}
+
+/// Custom class of the caller that a registered name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Own {
+    Sender(CustomCc),
+    Scheduler(OwnScheduler),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +88,22 @@ impl Tree {
     /// Returns an empty table without a place.
     pub(super) fn empty() -> Self {
         Self::new(Value::Table(BTreeMap::new()), Place::Default(None))
+    }
+
+    /// Returns the custom congestion control that the value stands for.
+    pub(super) fn own_sender(&self) -> Option<&CustomCc> {
+        match self.own.as_deref()? {
+            Own::Sender(cc) => Some(cc),
+            Own::Scheduler(_) => None,
+        }
+    }
+
+    /// Returns the custom scheduler that the value stands for.
+    pub(super) fn own_scheduler(&self) -> Option<&OwnScheduler> {
+        match self.own.as_deref()? {
+            Own::Scheduler(scheduler) => Some(scheduler),
+            Own::Sender(_) => None,
+        }
     }
 
     pub(super) fn table(&self) -> Option<&BTreeMap<String, Tree>> {

@@ -391,7 +391,7 @@ pub struct Lane {
 
 impl Lane {
     /// Returns the name of its subflow in its flow; empty in a flow without subflows.
-    pub(crate) fn subflow(&self) -> &str {
+    pub fn subflow(&self) -> &str {
         // Names of subflows have no dots.
         self.name.rsplit_once('.').map_or("", |(_, subflow)| subflow)
     }

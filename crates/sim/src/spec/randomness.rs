@@ -32,7 +32,7 @@ impl Scenario {
             return Randomness::Drawn;
         }
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
-        let has_custom = self.flows.iter().any(|flow| flow.transport.own_cc().is_some())
+        let has_custom = self.flows.iter().any(|flow| flow.transport.is_own())
             || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own);
         if has_custom {
             Randomness::Custom

@@ -66,6 +66,14 @@ impl Transport {
         }
     }
 
+    /// Returns the values of TCP over several paths to change, if it is that.
+    pub fn multi_mut(&mut self) -> Option<&mut Multi> {
+        match self {
+            Self::Multi(multi) => Some(Arc::make_mut(multi)),
+            Self::None | Self::Tcp(_) | Self::Quic(_) => None,
+        }
+    }
+
     /// Whether two flows share their values.
     pub(crate) fn is_shared(&self, other: &Self) -> bool {
         match (self, other) {
@@ -167,6 +175,11 @@ impl Transport {
             Self::Multi(multi) => multi.subflows.iter().find_map(|subflow| subflow.tcp.own_cc.as_ref()),
             _ => self.tcp()?.own_cc.as_ref(),
         }
+    }
+
+    /// Whether a custom class is part of it: a congestion control, or a scheduler of several paths.
+    pub fn is_own(&self) -> bool {
+        self.own_cc().is_some() || self.multi().is_some_and(|multi| multi.config.own_scheduler.is_some())
     }
 
     /// Whether its congestion control, or its stack, draws random numbers.

@@ -1,4 +1,4 @@
-"""A plug-in for bentpipe: a congestion control, a middlebox and a reader of measurements."""
+"""A plug-in for bentpipe: a congestion control, a middlebox, a scheduler and a reader of measurements."""
 
 import bentpipe as bp
 
@@ -21,6 +21,16 @@ class Shed(bp.Middlebox):
     def on_packet(self, packet):
         if packet.is_to_receiver and self.queue_packets > 20:
             self.drop()
+
+
+class Spread(bp.Scheduler):
+    """The subflow with the least of its window in use."""
+
+    name = "spread"
+
+    def choose(self, view):
+        ready = [each for each in view.subflows if each.is_ready]
+        return min(ready, key=lambda each: (each.flight_size + each.queued) / each.cwnd, default=None)
 
 
 def read_pinglog(content):

@@ -130,6 +130,7 @@ pub(crate) fn settle_multipath(
 ) -> MultipathKeys {
     let key = path(["flow", name, "multipath", "receive_buffer"]);
     let mut config = config.clone();
+    config.own_scheduler = report.tree.at(["flow", name, "multipath", "scheduler"]).own_scheduler().cloned();
     if !is_written(&key, report) {
         config.receive_buffer = tcp.config.receive_buffer;
         (config.auto_buffer, config.buffer_growth) = (tcp.config.auto_buffer, tcp.config.buffer_growth);

@@ -114,7 +114,7 @@ impl Reading<'_, '_> {
 pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> TransportKeys {
     let of = Reading { tcp, table: report.tree.at(path.iter().copied()), path };
     let mut config = tcp.config.clone();
-    config.own_cc = of.table.at(["cc"]).own.as_deref().cloned();
+    config.own_cc = of.table.at(["cc"]).own_sender().cloned();
     settle_open(&mut config, |key| of.is_given(key));
     if !(40..=Config::SMSS_MAX).contains(&config.smss) {
         report.value(&of.path(&["smss"]), "is out of range", &format!("expected 40 B to {} B", Config::SMSS_MAX));

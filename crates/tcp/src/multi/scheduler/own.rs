@@ -19,6 +19,12 @@ impl OwnScheduler {
         Self { name: name.into(), code: code.into(), make: Arc::new(make) }
     }
 
+    /// Returns it with another factory of the same scheduler.
+    #[must_use]
+    pub fn made_by(&self, make: impl Fn() -> Box<dyn Scheduler> + Send + Sync + 'static) -> Self {
+        Self { make: Arc::new(make), ..self.clone() }
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {

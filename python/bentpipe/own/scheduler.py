@@ -1,0 +1,81 @@
+"""Base class of custom schedulers of flows over several paths."""
+
+from __future__ import annotations
+
+import copy
+from types import GetSetDescriptorType
+from typing import Any, ClassVar
+
+from bentpipe import _core
+from bentpipe._core import SchedulerView, Subflow
+from bentpipe.own.documented import document, extending
+from bentpipe.own.hooks import Absent, Rules, list_state
+
+__all__ = ["Scheduler", "SchedulerView", "Subflow"]
+
+HOOKS: tuple[str, ...] = tuple(_core.hooks()[2])
+_STATE = tuple(name for name, value in vars(_core.Scheduler).items() if isinstance(value, GetSetDescriptorType))
+RULES = Rules(_core.Scheduler, HOOKS, _STATE, "the flow", "use", "it works on one connection")
+
+
+document(SchedulerView, Subflow)
+
+
+@extending(_core.Scheduler, HOOKS)
+class Scheduler(_core.Scheduler):
+    """Base of custom schedulers: which subflow of a flow over several paths carries the next segment (RFC 8684).
+
+    `choose` is called for each segment of new data that the receive window allows. It returns one of `view.subflows`,
+    or None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is not
+    `is_ready` is waited for, also one that has failed or has not joined yet.
+
+    Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`).
+
+    Each end of a connection has its own object, made without arguments; `flow` and `seed` are known in its `__init__`.
+    For random choices use `random.Random(self.seed)`: then equal seeds give equal results. Views never change: a class
+    may keep them.
+
+    Attributes
+    ----------
+    flow : str
+        Name of its flow.
+    seed : int
+        Seed for random choices. Each flow has its own.
+    name : str
+        Name in tables and scenarios; the name of the class if not given.
+
+    Examples
+    --------
+    >>> import bentpipe as bp
+    >>> class LeoFirst(bp.Scheduler):
+    ...     "Waits for LEO if that has all that is left within 100 ms."
+    ...
+    ...     def choose(self, view):
+    ...         leo = next(each for each in view.subflows if each.name == "leo")
+    ...         if leo.is_usable and view.unsent * leo.srtt_s < 0.1 * leo.cwnd:
+    ...             return leo
+    ...         return super().choose(view)
+    >>> scheduler = {"flow.download.multipath.scheduler": LeoFirst}
+    >>> result = bp.run("ship-two-antennas", sets=scheduler)      # doctest: +SKIP
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        RULES.check(cls, Scheduler)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scheduler:
+        # Made without `__init__`, which may have effects.
+        new = type(self).__new__(type(self))
+        memo[id(self)] = new
+        new._become(self)
+        for key, value in list_state(self):
+            setattr(new, key, copy.deepcopy(value, memo))
+        return new
+
+
+class AbsentScheduler(Absent, Scheduler):
+    """Placeholder for a scheduler of a saved result, whose class is not known."""
+
+    instead = "as multipath.scheduler of the flow"
