@@ -234,6 +234,57 @@ def test_a_flow_that_has_not_started_is_no_part_of_the_mean(small):
     assert plot.run_figure(bp.run(content, series=["goodput_bps"])).axes
 
 
+KINDS = {
+    "duration": "4 s",
+    "link": {"l": {"from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "100 ms"}},
+    "flow": {
+        "call": {"from": "a", "to": "b", "count": 6, "app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}},
+        "bulk": {"from": "a", "to": "b"},
+        "web": {"from": "b", "to": "a", "count": 3, "app": {"kind": "page"}},
+    },
+}
+
+
+def test_many_flows_of_several_kinds_have_a_line_for_each_kind():
+    result = bp.run(KINDS, series=["goodput_bps", "cwnd_bytes"])
+    top, windows, _ = plot.run_figure(result).axes
+    means = {name: f"{name} (mean of {count})" for name, count in {"call": 6, "web": 3}.items()}
+    assert {text.get_text() for text in top.get_legend().get_texts()} == {"bulk", *means.values()}
+    drawn = {line.get_label(): line for line in top.lines}
+    curves = [result.curve("goodput_bps", f"call{n}") for n in range(1, 7)]
+    for at_s in (1.05, 3.05):
+        times, values = drawn[means["call"]].get_data()
+        value = values[np.searchsorted(times, at_s, side="right") - 1]
+        assert value * 1e6 == pytest.approx(np.mean([each.find_value(at_s) for each in curves]), rel=0.2)
+    # Only flows with a window, in the colours of the panel above.
+    below = {line.get_label(): line.get_color() for line in windows.lines if not line.get_label().startswith("_")}
+    assert below == {name: drawn[name].get_color() for name in ("bulk", means["web"])}
+
+
+def test_a_figure_has_the_delays_of_datagrams_below_the_series():
+    result = bp.run(KINDS, series=["goodput_bps", "cwnd_bytes"])
+    figure = result.plot(start=1, end=2)
+    *series, below = figure.axes
+    assert [axes.get_xlim() for axes in series] == [(1, 2), (1, 2)]
+    assert below.get_xlabel().startswith("Delay of packets (ms)")
+    assert [text.get_text() for text in below.get_yticklabels()] == ["call\n(longest of 6)"]
+    worst = max(result.datagrams.to_dicts(), key=lambda row: (row["delay_p99_s"], row["delay_mean_s"]))
+    line, bar, dot = (1e-3 * each.get_xdata() for each in below.lines)
+    assert list(line) == pytest.approx([worst["delay_min_s"], worst["delay_p99_s"]])
+    assert list(bar) == pytest.approx([worst["delay_p50_s"], worst["delay_p95_s"]])
+    assert dot == pytest.approx(worst["delay_p50_s"])
+    # Propagation is 100 ms, so no packet is faster.
+    assert min(line) > 0.1
+
+
+def test_each_of_a_few_calls_has_its_delay_in_the_colour_of_its_goodput():
+    call = {key: value for key, value in KINDS["flow"]["call"].items() if key != "count"}
+    flows = {"call": call, "echo": call}
+    top, below = plot.run_figure(bp.run({**KINDS, "flow": flows}, series="goodput_bps")).axes
+    assert [text.get_text() for text in below.get_yticklabels()] == ["call", "echo"]
+    assert [line.get_color() for line in below.lines[::3]] == [line.get_color() for line in top.lines]
+
+
 def test_a_run_without_series_has_no_figure(small):
     with pytest.raises(BentpipeError, match="the run has no time series to draw"):
         plot.run_figure(bp.run(bp.load(small)))
@@ -433,12 +484,12 @@ def test_a_flow_has_one_colour_in_all_panels():
     figure = bp.run("web-on-geo", series=["goodput_bps", "cwnd_bytes"]).plot()
     colours, *others = [
         {line.get_label(): line.get_color() for line in axes.lines if not line.get_label().startswith("_")}
-        for axes in figure.axes
+        for axes in figure.axes[:2]
     ]
     assert len(set(colours.values())) == len(colours) > 1
     for other in others:
         assert other.items() <= colours.items()
-    legends = [axes.get_legend() is not None for axes in figure.axes]
+    legends = [axes.get_legend() is not None for axes in figure.axes[:2]]
     assert legends == [True, set(others[0]) != set(colours)]
 
 
