@@ -66,10 +66,10 @@ def test_figures_of_sweeps_and_mixes_explain_the_triangles():
     wide = [each for each in swept.estimates("goodput") if each.low < 0 or each.high > 2 * each.mean]
     figure = swept.plot()
     marked = [line for axes in figure.axes for line in axes.lines if line.get_label() == CUT]
-    assert bool(wide) == bool(marked) == (EXPLAINED in figure.get_suptitle())
+    assert bool(wide) == bool(marked) == (EXPLAINED in figure.get_suptitle().replace("\n", " "))
     mixed = bp.mix(scenario, ["reno", "cubic"], replications=2)
     below = any(mixed.estimate(name, "share").low < 0 for name in mixed.names)
-    assert below == (EXPLAINED in mixed.plot("share").get_suptitle())
+    assert below == (EXPLAINED in mixed.plot("share").get_suptitle().replace("\n", " "))
 
 
 def test_reports_without_a_title_have_the_name_of_the_file(tmp_path):

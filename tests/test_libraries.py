@@ -112,3 +112,11 @@ def test_axes_without_a_place_are_refused(swept):
         swept.plot(axes="left")
     with pytest.raises(BentpipeError, match="leave size out"):
         swept.plot(axes=Figure().subplots(), size=(3, 3))
+
+
+def test_an_estimate_is_a_number_in_a_text_and_words_in_a_notebook(swept):
+    found = swept.estimates("goodput")[0]
+    assert f"{found:.6e}" == f"{found.value:.6e}"
+    assert f"{found}" == str(found)
+    assert str(found).startswith(found._repr_html_().partition("</b>")[0].removeprefix("<b>"))
+    assert f"{found._replace(mean=None):.3g}" == "-"

@@ -311,3 +311,12 @@ def test_windows_of_a_comparison(small, tmp_path):
     )
     assert done.exit_code == 0
     assert (tmp_path / "w.png").exists()
+
+
+def test_labels_of_a_small_figure_are_whole():
+    mixed = bp.mix("geo", ["cubic", "reno"], replications=2, progress=False)
+    figure = mixed.plot(size=(3.5, 2.6))
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        extent = axes.yaxis.label.get_window_extent()
+        assert figure.bbox.y0 <= extent.y0 <= extent.y1 <= figure.bbox.y1

@@ -672,3 +672,19 @@ def test_each_result_has_its_report(tmp_path):
         assert there.page.read_text() == here.page.read_text()
         assert there.statements == here.statements == result.statements
         assert {path.suffix for path in (*here.figures, *here.tables)} == {".svg", ".png", ".pdf", ".csv", ".tex"}
+
+
+def test_titles_of_figures_stay_within_them(lossy):
+    sweep = bp.sweep(
+        bp.loads(lossy),
+        {"tcp.cc": ["cubic", "bbr3"], "link.l.error.rate": [1e-4, 1e-3, 0.2]},
+        replications=2,
+        metric="goodput",
+        progress=False,
+    )
+    figure = sweep.plot()
+    figure.draw_without_rendering()
+    assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1
+    # Only a title with this note is longer than a column.
+    assert "interval" in figure.get_suptitle().partition("triangles")[2]
+    assert figure.axes[0].get_xlabel() == "Error rate of link l"

@@ -227,31 +227,62 @@ def test_many_flows_are_a_cloud_and_a_mean(small):
     assert [text.get_text() for text in top.get_legend().get_texts()] == ["each of 9", "mean of those active"]
 
 
-def test_flows_of_several_kinds_have_a_line_each():
-    """The calls send 64 kbit/s each, and the transfers share the rest: no common mean is near one of them."""
-    ends = 'from = "a"\nto = "b"\n'
-    text = (
-        'duration = "20 s"\n[record]\nseries = ["goodput_bps"]\n'
-        f'[link.sat]\n{ends}rate = "2 Mbit/s"\ndelay = "20 ms"\n'
-        f"[flow.bulk]\n{ends}count = 4\n"
-        f'[flow.call]\n{ends}count = 6\napp = {{ kind = "cbr", rate = "64 kbit/s", size = "200 B" }}\n'
-    )
-    (panel,) = plot.run_figure(bp.run(bp.loads(text))).axes
-    drawn = {line.get_label(): line for line in panel.lines}
-    legend = [text.get_text() for text in panel.get_legend().get_texts()]
-    assert legend == ["each of 10", "greedy, mean of 4", "datagrams, mean of 6"]
-    bulk, call = (np.nanmedian(drawn[name].get_ydata()[20:]) for name in legend[1:])
-    unit = {"Mbit/s": 1e3, "kbit/s": 1.0}[panel.get_ylabel().split("(")[1].rstrip(")")]
-    assert call * unit == pytest.approx(64, rel=0.1)
-    assert 2 * call < bulk <= (2000 - 6 * 60) / 4 / unit
-    assert drawn[legend[1]].get_linestyle() != drawn[legend[2]].get_linestyle()
-
-
 def test_a_flow_that_has_not_started_is_no_part_of_the_mean(small):
     content = bp.load(small).to_dict()
     content["flow"] = {f"f{n}": content["flow"]["bulk"] for n in range(9)}
     content["flow"]["f8"] = {**content["flow"]["f8"], "start": "1000 s"}
     assert plot.run_figure(bp.run(content, series=["goodput_bps"])).axes
+
+
+KINDS = {
+    "duration": "4 s",
+    "link": {"l": {"from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "100 ms"}},
+    "flow": {
+        "call": {"from": "a", "to": "b", "count": 6, "app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}},
+        "bulk": {"from": "a", "to": "b"},
+        "web": {"from": "b", "to": "a", "count": 3, "app": {"kind": "page"}},
+    },
+}
+
+
+def test_many_flows_of_several_kinds_have_a_line_for_each_kind():
+    result = bp.run(KINDS, series=["goodput_bps", "cwnd_bytes"])
+    top, windows, _ = plot.run_figure(result).axes
+    means = {name: f"{name} (mean of {count})" for name, count in {"call": 6, "web": 3}.items()}
+    assert {text.get_text() for text in top.get_legend().get_texts()} == {"bulk", *means.values()}
+    drawn = {line.get_label(): line for line in top.lines}
+    curves = [result.curve("goodput_bps", f"call{n}") for n in range(1, 7)]
+    for at_s in (1.05, 3.05):
+        times, values = drawn[means["call"]].get_data()
+        value = values[np.searchsorted(times, at_s, side="right") - 1]
+        assert value * 1e6 == pytest.approx(np.mean([each.find_value(at_s) for each in curves]), rel=0.2)
+    # Only flows with a window, in the colours of the panel above.
+    below = {line.get_label(): line.get_color() for line in windows.lines if not line.get_label().startswith("_")}
+    assert below == {name: drawn[name].get_color() for name in ("bulk", means["web"])}
+
+
+def test_a_figure_has_the_delays_of_datagrams_below_the_series():
+    result = bp.run(KINDS, series=["goodput_bps", "cwnd_bytes"])
+    figure = result.plot(start=1, end=2)
+    *series, below = figure.axes
+    assert [axes.get_xlim() for axes in series] == [(1, 2), (1, 2)]
+    assert below.get_xlabel().startswith("Delay of packets (ms)")
+    assert [text.get_text() for text in below.get_yticklabels()] == ["call\n(longest of 6)"]
+    worst = max(result.datagrams.to_dicts(), key=lambda row: (row["delay_p99_s"], row["delay_mean_s"]))
+    line, bar, dot = (1e-3 * each.get_xdata() for each in below.lines)
+    assert list(line) == pytest.approx([worst["delay_min_s"], worst["delay_p99_s"]])
+    assert list(bar) == pytest.approx([worst["delay_p50_s"], worst["delay_p95_s"]])
+    assert dot == pytest.approx(worst["delay_p50_s"])
+    # Propagation is 100 ms, so no packet is faster.
+    assert min(line) > 0.1
+
+
+def test_each_of_a_few_calls_has_its_delay_in_the_colour_of_its_goodput():
+    call = {key: value for key, value in KINDS["flow"]["call"].items() if key != "count"}
+    flows = {"call": call, "echo": call}
+    top, below = plot.run_figure(bp.run({**KINDS, "flow": flows}, series="goodput_bps")).axes
+    assert [text.get_text() for text in below.get_yticklabels()] == ["call", "echo"]
+    assert [line.get_color() for line in below.lines[::3]] == [line.get_color() for line in top.lines]
 
 
 def test_a_run_without_series_has_no_figure(small):
@@ -453,12 +484,12 @@ def test_a_flow_has_one_colour_in_all_panels():
     figure = bp.run("web-on-geo", series=["goodput_bps", "cwnd_bytes"]).plot()
     colours, *others = [
         {line.get_label(): line.get_color() for line in axes.lines if not line.get_label().startswith("_")}
-        for axes in figure.axes
+        for axes in figure.axes[:2]
     ]
     assert len(set(colours.values())) == len(colours) > 1
     for other in others:
         assert other.items() <= colours.items()
-    legends = [axes.get_legend() is not None for axes in figure.axes]
+    legends = [axes.get_legend() is not None for axes in figure.axes[:2]]
     assert legends == [True, set(others[0]) != set(colours)]
 
 

@@ -45,6 +45,43 @@ def _number(value: Any) -> tuple[float, str] | None:
     return _core.quantity(value) if isinstance(value, str) else None
 
 
+_WORDS = {
+    "cc": "congestion control",
+    "bdp": "BDP",
+    "ecn": "ECN",
+    "es_n0": "Es/N0",
+    "fec": "FEC",
+    "mtu": "MTU",
+    "pep": "PEP",
+    "quic": "QUIC",
+    "rto": "RTO",
+    "rtt": "RTT",
+    "smss": "SMSS",
+    "tcp": "TCP",
+}
+"""Spelling of parts of keys that are not plain words."""
+_NAMED = ("case", "flow", "link", "medium", "node")
+"""Tables of a scenario whose entries have names."""
+
+
+def describe_key(key: str) -> str:
+    """Write a key of a scenario in words, for an axis.
+
+    >>> describe_key("link.sat.forward.error.rate"), describe_key("tcp.initial_window"), describe_key("seed")
+    ('Error rate of link sat, forward', 'Initial window of TCP', 'Seed')
+    """
+    table, *rest = key.split(".")
+    where = [] if not rest else [f"{table} {rest.pop(0)}"] if table in _NAMED and len(rest) > 1 else [_spell(table)]
+    if where and len(rest) > 1 and rest[0] in ("forward", "reverse"):
+        where.append(rest.pop(0))
+    what = " ".join(_spell(part) for part in rest or [table])
+    return f"{what[0].upper()}{what[1:]}{' of ' if where else ''}{', '.join(where)}"
+
+
+def _spell(part: str) -> str:
+    return _WORDS.get(part, part.replace("_", " "))
+
+
 @dataclass(frozen=True)
 class Axis:
     """Places of the values of a key on the horizontal axis."""

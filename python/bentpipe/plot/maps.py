@@ -11,7 +11,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, named_point
-from bentpipe.plot.axis import numbers
+from bentpipe.plot.axis import describe_key, numbers
 from bentpipe.plot.style import (
     WIDE,
     WIDTH,
@@ -128,8 +128,8 @@ class _Mapper:
         for axes in list(grid.flat)[len(shown) :]:
             axes.set_visible(False)
         self._bar(figure, grid, norm)
-        figure.supxlabel(plain(self.across), fontsize=8)
-        figure.supylabel(plain(self.up), fontsize=8)
+        figure.supxlabel(plain(describe_key(self.across)), fontsize=8)
+        figure.supylabel(plain(describe_key(self.up)), fontsize=8)
         title = plain(textwrap.fill(self.sweep.title, 56 if find_width(figure) <= WIDTH else 112))
         grow(figure, 0.14 * title.count("\n"))
         bounds = "; > and hatched: at least this" if any(isinstance(each, AtLeast) for each in self.estimates) else ""

@@ -1,4 +1,4 @@
-"""Figures of single runs: time series, a panel each."""
+"""Figures of single runs: time series, a panel each, and the delay of datagrams."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
+from bentpipe.plot.delays import ROW, draw_delays, list_delays
+from bentpipe.plot.kinds import LINES_MAX, Line, choose_lines
 from bentpipe.plot.marks import mark
-from bentpipe.plot.style import blank, draw_rate, label, legend_above, look, plain, style
+from bentpipe.plot.style import COLOURS, WIDTH, draw_rate, label, legend_above, look, plain, sheet, style
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.scenario.scenario import Scenario
-    from bentpipe.statistics.curve import Columns, Curve
+    from bentpipe.statistics.curve import Columns
 
 ROUTE_QUEUE = "route_queue_bytes"
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
@@ -48,7 +50,6 @@ CAPTION_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
 LABEL_LETTERS = 21
 """Letters of a label beside a panel."""
-LEGEND_MAX = 8
 LINKS_MAX = 3
 """Maximum number of links in a panel. The text below the axis of time has the count of all."""
 MODCODS_MAX = 6
@@ -116,7 +117,8 @@ def choose_panels(scenario: Scenario) -> list[str]:
 
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
-    figure, panels = blank(len(names), height=0.5 + 1.45 * len(names))
+    delays = list_delays(result)
+    figure, panels, below = _make_panels(len(names), len(delays))
     explained: list[list[str]] = []
     # A link has the same colour in every panel, as a flow has.
     colours: dict[str, int] = {}
@@ -131,7 +133,22 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
     said += mark(panels, result.scenario, result.simulated_s)
     panels[-1].set_xlabel(textwrap.fill(said, CAPTION_LETTERS))
     panels[-1].set_xlim(0, result.simulated_s or None)
+    if below is not None:
+        draw_delays(below, delays)
     return figure
+
+
+def _make_panels(series: int, delays: int) -> tuple[Figure, list[Axes], Axes | None]:
+    """Make panels that share the axis of time, and below them one for delays, if there are any."""
+    heights = [1.45] * series + [0.75 + ROW * delays] * (delays > 0)
+    figure = sheet(WIDTH, 0.5 + sum(heights))
+    grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
+    panels: list[Axes] = []
+    for at in range(series):
+        panels.append(figure.add_subplot(grid[at], sharex=panels[0] if panels else None))
+        if at < series - 1:
+            panels[at].tick_params(labelbottom=False)
+    return figure, panels, figure.add_subplot(grid[series]) if delays else None
 
 
 def _averaging(widths: dict[str, float]) -> str:
@@ -225,29 +242,32 @@ def _draw(
     from bentpipe.plot import traces
 
     if _is_of_links(result, name):
-        places = [colours.setdefault(each, len(colours)) for each in shown]
+        lines = [Line(each, colours.setdefault(each, len(colours)), [each]) for each in shown]
     else:
-        places = [result.scenario.flow_names.index(each) for each in shown]
-    curves = [result.curve(name, each) for each in shown]
-    drawn = [curve.cut(0.0, result.simulated_s, traces.COLUMNS) for curve in curves] if result.simulated_s else []
+        lines = choose_lines(result, shown)
+    drawn = [_make_columns(result, name, line.members) for line in lines] if result.simulated_s else []
     largest_value = max(
         (float(np.nanmax(each.greatest)) for each in drawn if np.isfinite(each.greatest).any()), default=0.0
     )
     divisor, unit = formatting.scale([largest_value], _unit(name))
-    is_many = len(shown) > LEGEND_MAX
-    for place, each, columns in zip(places, shown, drawn, strict=True):
+    is_many = len(lines) > LINES_MAX
+    for at, (line, columns) in enumerate(zip(lines, drawn, strict=False)):
+        count = len(line.members)
         # Many lines look alike, so they are one cloud, and their mean is the line.
         traces.draw(
             axes,
             columns,
             divisor,
             has_band=not is_many,
-            **(look(place) if not is_many else {"color": "0.7", "linestyle": "-"}),
+            **(look(line.place) if not is_many else {"color": "0.7", "linestyle": "-"}),
             linewidth=0.4 if is_many else 0.9,
-            label=(f"each of {len(shown)}" if each == shown[0] else None) if is_many else each,
+            label=(f"each of {len(lines)}" if at == 0 else None)
+            if is_many
+            else plain(line.name if count == 1 else f"{line.name} (mean of {count})"),
         )
     if is_many and drawn:
-        _draw_means(axes, result, dict(zip(shown, curves, strict=True)), divisor)
+        mean = _make_columns(result, name, shown)
+        traces.draw(axes, mean, divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
         traces.cap(axes, drawn, divisor, _find_rate(result, shown))
@@ -265,18 +285,14 @@ def _draw(
     return max((each.width_s for each in drawn), default=0.0)
 
 
-def _draw_means(axes: Axes, result: RunResult, curves: dict[str, Curve], divisor: float) -> None:
-    """Draw a line for each kind of flow: the mean of the flows of this kind that are active."""
+def _make_columns(result: RunResult, name: str, members: list[str]) -> Columns:
+    """Return the values of a flow or link, or the mean over the flows that are active."""
     from bentpipe.plot import traces
 
-    kinds: dict[str, list[Curve]] = {}
-    for flow, kind in zip(result.scenario.flow_names, result.scenario.flow_kinds, strict=True):
-        if flow in curves:
-            kinds.setdefault(kind, []).append(curves[flow])
-    for place, (kind, found) in enumerate(kinds.items()):
-        mean = traces.average_curves(found, result.simulated_s)
-        text = f"{kind}, mean of {len(found)}" if len(kinds) > 1 else "mean of those active"
-        traces.draw(axes, mean, divisor, has_band=False, **look(place), linewidth=1.2, label=text)
+    curves = [result.curve(name, each) for each in members]
+    if len(curves) == 1:
+        return curves[0].cut(0.0, result.simulated_s, traces.COLUMNS)
+    return traces.average_curves(curves, result.simulated_s)
 
 
 def _find_rate(result: RunResult, flows: list[str]) -> float | None:
@@ -292,10 +308,6 @@ def _find_rate(result: RunResult, flows: list[str]) -> float | None:
 
 def windows(result: RunResult) -> Columns:
     """Return the congestion window over time: of the only flow, or the mean of the active flows."""
-    from bentpipe.plot import traces
-
-    flows = result.series("cwnd_bytes")["flow"].unique(maintain_order=True).to_list()
-    curves = [result.curve("cwnd_bytes", flow) for flow in flows]
-    if len(curves) == 1:
-        return curves[0].cut(0.0, result.simulated_s, traces.COLUMNS)
-    return traces.average_curves(curves, result.simulated_s)
+    return _make_columns(
+        result, "cwnd_bytes", result.series("cwnd_bytes")["flow"].unique(maintain_order=True).to_list()
+    )

@@ -134,7 +134,21 @@ def dress_figure(
         if which not in ("x", "y"):
             raise BentpipeError(f"a label of {which}\n  expected labels of x and y")
         _relabel(figure, which, plain(text))
+    if size is not None:
+        _wrap_labels(figure)
     return figure
+
+
+def _wrap_labels(figure: Figure) -> None:
+    """Break the labels beside panels that would leave a low figure."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        text, extent = axes.get_ylabel(), axes.yaxis.label.get_window_extent()
+        middle = (extent.y0 + extent.y1) / 2
+        room = 2 * min(middle - figure.bbox.y0, figure.bbox.y1 - middle)
+        if extent.height > room > 0:
+            letters = max(1, int(max(map(len, text.split("\n"))) * room / extent.height))
+            axes.set_ylabel(textwrap.fill(text, letters, break_long_words=False))
 
 
 def _relabel(figure: Figure, which: str, text: str) -> None:
@@ -152,7 +166,7 @@ def _relabel(figure: Figure, which: str, text: str) -> None:
 
 def write_title(title: str, sample: str) -> str:
     """Write the title of a scenario, if it has one, above the sample of a figure."""
-    return f"{plain(textwrap.fill(title, TITLE_LETTERS))}\n{sample}".lstrip("\n")
+    return f"{plain(textwrap.fill(title, TITLE_LETTERS))}\n{textwrap.fill(sample, TITLE_LETTERS)}".lstrip("\n")
 
 
 def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: Literal["x", "y"]) -> None:

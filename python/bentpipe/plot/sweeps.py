@@ -12,7 +12,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, find_metric
-from bentpipe.plot.axis import Axis
+from bentpipe.plot.axis import Axis, describe_key
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import (
     COLOURS,
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.statistics.estimates import Estimate, Interval
 
+LABEL_LETTERS = 48
+"""Maximum number of letters in a line below the axis."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES_MAX = 12
 """Maximum number of lines in one panel with colours and dashes. More lines need panels."""
@@ -142,10 +144,11 @@ class _Drawer:
 
     def draw(self) -> Drawing:
         figure = self._rows() if self.layout.x is None else self._lines(self.layout.x)
-        title = plain(textwrap.fill(self.sweep.title, 56 if find_width(figure) <= WIDTH else 112))
+        letters = 56 if find_width(figure) <= WIDTH else 112
+        title, sample = plain(textwrap.fill(self.sweep.title, letters)), textwrap.fill(self._sample(), letters)
         # A long title takes no space from the panels.
-        grow(figure, 0.14 * title.count("\n"))
-        figure.suptitle(f"{title}\n{self._sample()}".lstrip("\n"), x=0.02, ha="left")
+        grow(figure, 0.14 * (title.count("\n") + sample.count("\n")))
+        figure.suptitle(f"{title}\n{sample}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
 
     def _sample(self) -> str:
@@ -198,10 +201,10 @@ class _Drawer:
         lines = self._legend(figure)
         what = self._what(30 * rows)
         if len(shown) == 1:
-            grid[0, 0].set(xlabel=label(plain(x.key), x.unit), ylabel=what)
+            grid[0, 0].set(xlabel=_name_axis(x), ylabel=what)
         else:
             # The legend takes the place of the empty lines: both are at the lower edge.
-            figure.supxlabel(label(plain(x.key), x.unit) + "\n" * lines, fontsize=8)
+            figure.supxlabel(_name_axis(x) + "\n" * lines, fontsize=8)
             figure.supylabel(what, fontsize=8)
         return figure
 
@@ -385,7 +388,7 @@ class _Drawer:
         norm = LogNorm(low, high) if ramp.is_log else Normalize(low, high)
         bar = figure.colorbar(ScalarMappable(norm, _colours()), ax=figure.axes, location="right", aspect=30, pad=0.02)
         bar.outline.set_visible(False)
-        bar.set_label(label(plain(ramp.key), ramp.unit))
+        bar.set_label(_name_axis(ramp))
         if ramp.zero is not None:
             self.notes.append(f"the darkest line is {ramp.key} 0")
 
@@ -484,6 +487,10 @@ class _Drawer:
                 ],
             )
         return figure
+
+
+def _name_axis(axis: Axis) -> str:
+    return textwrap.fill(label(plain(describe_key(axis.key)), axis.unit), LABEL_LETTERS)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, Any]]) -> int:

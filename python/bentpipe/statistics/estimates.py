@@ -72,6 +72,13 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         return _text(self)
 
+    def __format__(self, spec: str) -> str:
+        """Format the value in its base unit (`f"{found:.3g}"`), or without a specification as `str`."""
+        return _format(self, spec)
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
     @property
     def value(self) -> float | None:
         """The mean."""
@@ -113,6 +120,39 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         return _text(self)
+
+    def __format__(self, spec: str) -> str:
+        """Format the value in its base unit (`f"{found:.3g}"`), or without a specification as `str`."""
+        return _format(self, spec)
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
+
+def _format(found: Estimate | Interval, spec: str) -> str:
+    """Format a value.
+
+    >>> found = Estimate(10, 18071619.2, 200e3, 0.0, unit="bit/s")
+    >>> f"{found:.4g}; {found}"
+    '1.807e+07; 18.1 Mbit/s (17.9 Mbit/s to 18.3 Mbit/s, 10 runs)'
+    """
+    from bentpipe.formatting import MISSING
+
+    if not spec:
+        return _text(found)
+    return MISSING if found.value is None else format(found.value, spec)
+
+
+def _html(found: Estimate | Interval) -> str:
+    """Write the text for a notebook, with the value in bold.
+
+    >>> Estimate(1, 18071619.2, None, None, unit="bit/s")._repr_html_()
+    '<b>18.1 Mbit/s</b> (1 run)'
+    """
+    from html import escape
+
+    value, bracket, rest = _text(found).partition(" (")
+    return f"<b>{escape(value)}</b>{escape(bracket + rest)}"
 
 
 def _text(found: Estimate | Interval) -> str:

@@ -469,7 +469,8 @@ class RunResult(Recorded, Result):
             with use_place(axes):
                 return dress_figure(waterfall_figure(self._recording("objects"), start, end), size, title, labels)
         figure = super().plot(chart, metric=metric, size=size, title=title, labels=labels, axes=axes)
-        figure.axes[-1].set_xlim(start, end)
+        # The panels share the axis of time. Below them may be delays.
+        figure.axes[0].set_xlim(start, end)
         return figure
 
     def _recording(self, *names: str, is_logged: bool = True) -> RunResult:
