@@ -86,6 +86,17 @@ fn repeated_runs_are_equal_with_recording_and_without() {
     assert_ne!(plain, run_over(error, flow, "", 2));
 }
 
+/// Full packets of the handshake and of early data at the largest `mtu`.
+#[test]
+fn the_largest_packets_pass() {
+    let quic = "quic = { mtu = '16383 B', handshake = { flight = '100 kB', resume = '0-rtt' } }";
+    let quic = [quic, "quic = { mtu = '16383 B', handshake = { flight = '100 kB' } }"];
+    for quic in quic {
+        let result = run(&format!("app = {{ kind = 'file', size = '2 MB' }}\n{quic}"), "");
+        assert_eq!(result.flows.text("outcome"), ["completed"], "{quic}");
+    }
+}
+
 /// A split proxy cannot read datagrams: the result is the same to the last bit.
 #[test]
 fn a_proxy_on_the_path_changes_nothing() {
@@ -146,7 +157,8 @@ fn impossible_keys_are_refused() {
         let problems = scenario::from_toml(&text, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(reason), "{flow}: {problems}");
     };
-    refused("quic = { mtu = '1000 B' }", "expected 1200 B to 65507 B");
+    refused("quic = { mtu = '1000 B' }", "expected 1200 B to 16383 B");
+    refused("quic = { mtu = '16384 B' }", "expected 1200 B to 16383 B");
     refused("quic = { cc = 'peach' }", "cannot control QUIC: its dummy segments are segments of TCP");
     refused("quic = { cc = 'prague' }", "cannot control QUIC: the stack does not count marks");
     refused("quic = { handshake = { flight = '10 B' } }", "expected 300 B to 100 kB");
