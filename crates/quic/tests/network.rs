@@ -97,6 +97,16 @@ fn the_largest_packets_pass() {
     }
 }
 
+/// No round trip is shorter than that of the path: 0.6 s.
+#[test]
+fn smoothed_round_trips_begin_with_a_sample() {
+    let record = "[record]\nseries = ['srtt_s']\n";
+    let result = run("app = { kind = 'file', size = '300 kB' }\nquic = {}", record);
+    let (_, rows) = result.series.iter().find(|(name, _)| *name == "srtt_s").unwrap();
+    let srtt = rows.real("srtt_s");
+    assert!(srtt.len() > 3 && srtt.iter().all(|srtt| *srtt >= 0.6), "{srtt:?}");
+}
+
 /// A split proxy cannot read datagrams: the result is the same to the last bit.
 #[test]
 fn a_proxy_on_the_path_changes_nothing() {
