@@ -107,6 +107,20 @@ fn smoothed_round_trips_begin_with_a_sample() {
     assert!(srtt.len() > 3 && srtt.iter().all(|srtt| *srtt >= 0.6), "{srtt:?}");
 }
 
+/// RFC 9002 §7.2 and §7.6.2: two datagrams are left of the window, also where losses never end.
+#[test]
+fn persistent_congestion_leaves_two_datagrams() {
+    let quic = "app = { kind = 'greedy' }\nquic = { cc = 'newreno', idle_timeout = '300 s' }";
+    let error = "error = { kind = 'packet', rate = 0.6 }";
+    let windows = (1..9).flat_map(|seed| {
+        let result = run_over(error, quic, "[record]\nseries = ['cwnd_bytes']\n", seed);
+        let rows = result.series.into_iter().find(|(name, _)| *name == "cwnd_bytes").unwrap().1;
+        rows.real("cwnd_bytes").to_vec()
+    });
+    let least = windows.fold(f64::MAX, f64::min);
+    assert_eq!(least, 2.0 * 1452.0);
+}
+
 /// A split proxy cannot read datagrams: the result is the same to the last bit.
 #[test]
 fn a_proxy_on_the_path_changes_nothing() {
