@@ -296,13 +296,21 @@ impl QuicEnd {
         }
     }
 
-    /// Changes the address of the client. The server sees it with the next datagram.
+    /// Changes the address of the client where that is due. The server sees it with the next datagram.
     fn migrate(&mut self, now: Time) {
-        if self.migration.change(now) && !self.is_drained {
-            if let Some((_, connection)) = &mut self.connection {
-                connection.local_address_changed();
+        while self.may_migrate() && self.migration.take_due(now) {
+            if self.migration.change() && !self.is_drained {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.local_address_changed();
+                }
             }
         }
+    }
+
+    /// Whether the client may change its address: before it connects, and after the handshake is confirmed, not in between
+    /// (RFC 9000 §9; RFC 9001 §4.1.2).
+    fn may_migrate(&self) -> bool {
+        self.connection.as_ref().is_none_or(|(_, connection)| connection.stats().frame_rx.handshake_done > 0)
     }
 
     /// Opens the streams that are numbered, as far as the peer allows.
@@ -390,7 +398,10 @@ impl QuicEnd {
         // A timer of the stack may be in the past.
         self.wakeup = timer.map_or(Time::NEVER, |instant| self.clock.time(instant).max(now));
         self.wakeup = self.wakeup.min(self.gate.opens_after(now).unwrap_or(Time::NEVER));
-        self.wakeup = self.wakeup.min(self.migration.next().max(now));
+        let change = self.migration.next();
+        if change != Time::NEVER && self.may_migrate() {
+            self.wakeup = self.wakeup.min(change.max(now));
+        }
     }
 
     /// Writes source and payload, and returns the payload's length.
@@ -413,9 +424,7 @@ impl Engine for QuicEnd {
     }
 
     fn handle_wakeup(&mut self, now: Time) {
-        while self.migration.take_due(now) {
-            self.migrate(now);
-        }
+        self.migrate(now);
         let instant = self.clock.instant(now);
         if let Some((_, connection)) = &mut self.connection {
             connection.handle_timeout(instant);
@@ -466,8 +475,8 @@ impl Engine for QuicEnd {
     }
 
     fn lane_changed(&mut self, _: u8, now: Time) {
-        // Both directions change at a handover.
-        if self.migration.follows_handovers(now) {
+        self.migration.follow_handover(now);
+        if self.migration.next() <= now {
             self.migrate(now);
             self.pump(now);
         }
@@ -475,6 +484,7 @@ impl Engine for QuicEnd {
 
     fn connect(&mut self, now: Time) {
         let Some(client) = self.client.take() else { return };
+        self.migrate(now);
         let instant = self.clock.instant(now);
         match self.endpoint.connect(instant, client, address(self.peer), "server") {
             Ok(made) => {

@@ -27,6 +27,8 @@ use std::time::Instant;
 
 /// Smallest part of a datagram that is one of its packets. Less is left of coalesced packets of the handshake only.
 const LEAST_PACKET: u64 = 20;
+/// Datagrams in the smallest window (RFC 9002 §7.2).
+const LEAST_WINDOW: u64 = 2;
 /// Smallest packet that counts as a packet with data while the stack reports nothing about it.
 const LEAST_DATA: u64 = 100;
 
@@ -381,7 +383,12 @@ impl Controller for House {
             self.with_resume(now, |resume, own, flight| resume.on_congestion(own, flight, reason));
         }
         if is_persistent {
-            self.own.on_rto(true, &path);
+            // RFC 9002 §7.6.2 leaves the threshold to the loss: it is not cut twice.
+            self.own.on_rto(false, &path);
+            let least = LEAST_WINDOW * self.smss;
+            if self.own.cwnd() < least {
+                self.own.set_window(least, self.own.ssthresh());
+            }
             self.with_resume(now, |resume, own, flight| resume.on_timeout(own, flight));
             self.reduced_at = None;
             self.is_repairing = false;
@@ -395,12 +402,12 @@ impl Controller for House {
     }
 
     fn window(&self) -> u64 {
-        self.own.cwnd()
+        self.own.cwnd().max(LEAST_WINDOW * self.smss)
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.own.cwnd();
+        metrics.congestion_window = self.window();
         metrics.ssthresh = Some(self.own.ssthresh());
         metrics.pacing_rate = self.own.pacing().map(|pace| pace.rate.as_bps());
         metrics

@@ -15,11 +15,12 @@ const PORT: u16 = 443;
 #[derive(Debug)]
 pub(crate) struct Migration {
     own: u16,
-    /// Times of changes.
+    /// Times of changes. Those at handovers are due at once.
     times: VecDeque<Time>,
     at_handovers: bool,
     change: QuicChange,
-    changed_at: Option<Time>,
+    /// When the route of the flow changed last.
+    followed_at: Option<Time>,
 }
 
 impl Migration {
@@ -29,7 +30,7 @@ impl Migration {
             QuicMigration::Handover { change } => (VecDeque::new(), side.is_client(), *change),
             _ => (VecDeque::new(), false, QuicChange::Rebinding),
         };
-        Self { own: side as u16, times, at_handovers, change, changed_at: None }
+        Self { own: side as u16, times, at_handovers, change, followed_at: None }
     }
 
     /// Returns the number of the own address.
@@ -51,14 +52,15 @@ impl Migration {
         is_due
     }
 
-    /// Whether the address changes with the route of the flow at `now`. Both directions change at a handover.
-    pub(crate) fn follows_handovers(&self, now: Time) -> bool {
-        self.at_handovers && self.changed_at != Some(now)
+    /// The route of the flow changes at `now`: the address does too, if it follows. Both directions change at a handover.
+    pub(crate) fn follow_handover(&mut self, now: Time) {
+        if self.at_handovers && self.followed_at.replace(now) != Some(now) {
+            self.times.push_back(now);
+        }
     }
 
     /// Changes the address. Returns whether the client knows.
-    pub(crate) fn change(&mut self, now: Time) -> bool {
-        self.changed_at = Some(now);
+    pub(crate) fn change(&mut self) -> bool {
         match self.change {
             QuicChange::Rebinding => self.own = rebound(self.own),
             QuicChange::Address => self.own = moved(self.own),

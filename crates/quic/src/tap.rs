@@ -94,12 +94,14 @@ impl Controller for Tap {
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
         self.inner.on_ack(now, sent, bytes, app_limited, rtt);
         self.newest = self.newest.max(Some(sent));
-        self.srtt = Some(rtt.get());
+        // Before the first sample the estimator has the configured value.
+        self.srtt = self.srtt.map(|_| rtt.get());
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inner.on_end_acks(now, in_flight, app_limited, largest);
         if let Some(sent) = self.newest.take() {
+            self.srtt.get_or_insert(now - sent);
             let mut facts = self.facts.lock();
             if facts.rtts.len() < SAMPLES_MAX {
                 facts.rtts.push_back(self.clock.span(now - sent));

@@ -34,6 +34,22 @@ fn a_hundred_changes_are_survived() {
     }
 }
 
+/// RFC 9000 §9: no change before the handshake is confirmed, which is after 1.2 s here. Changes before are held until then.
+#[test]
+fn a_change_in_the_handshake_waits_for_its_end() {
+    for change in [QuicChange::Rebinding, QuicChange::Address] {
+        for ms in [&[0][..], &[100], &[100, 650], &[1100]] {
+            let times = ms.iter().map(|ms| Time::ZERO + Duration::from_millis(*ms)).collect();
+            let migration = QuicMigration::At { times, change };
+            let quic = Quic { cc: QuicCc::StackCubic, migration, ..Quic::default() };
+            let done = transfer(&quic, Path::geo(20.0, 2.0), MB, Way::Download, 60);
+            assert!(done.done.is_some(), "{change:?} {ms:?} {done:?}");
+            // An address from the start is none that changes.
+            assert_eq!(done.counters[1].path_challenges > 0, ms != [0], "{change:?} {ms:?}");
+        }
+    }
+}
+
 /// 100 MB at 250 Mbit/s: an ACK for ten packets in place of two.
 #[test]
 fn acks_are_as_rare_as_asked() {

@@ -86,6 +86,41 @@ fn repeated_runs_are_equal_with_recording_and_without() {
     assert_ne!(plain, run_over(error, flow, "", 2));
 }
 
+/// Full packets of the handshake and of early data at the largest `mtu`.
+#[test]
+fn the_largest_packets_pass() {
+    let quic = "quic = { mtu = '16383 B', handshake = { flight = '100 kB', resume = '0-rtt' } }";
+    let quic = [quic, "quic = { mtu = '16383 B', handshake = { flight = '100 kB' } }"];
+    for quic in quic {
+        let result = run(&format!("app = {{ kind = 'file', size = '2 MB' }}\n{quic}"), "");
+        assert_eq!(result.flows.text("outcome"), ["completed"], "{quic}");
+    }
+}
+
+/// No round trip is shorter than that of the path: 0.6 s.
+#[test]
+fn smoothed_round_trips_begin_with_a_sample() {
+    let record = "[record]\nseries = ['srtt_s']\n";
+    let result = run("app = { kind = 'file', size = '300 kB' }\nquic = {}", record);
+    let (_, rows) = result.series.iter().find(|(name, _)| *name == "srtt_s").unwrap();
+    let srtt = rows.real("srtt_s");
+    assert!(srtt.len() > 3 && srtt.iter().all(|srtt| *srtt >= 0.6), "{srtt:?}");
+}
+
+/// RFC 9002 §7.2 and §7.6.2: two datagrams are left of the window, also where losses never end.
+#[test]
+fn persistent_congestion_leaves_two_datagrams() {
+    let quic = "app = { kind = 'greedy' }\nquic = { cc = 'newreno', idle_timeout = '300 s' }";
+    let error = "error = { kind = 'packet', rate = 0.6 }";
+    let windows = (1..9).flat_map(|seed| {
+        let result = run_over(error, quic, "[record]\nseries = ['cwnd_bytes']\n", seed);
+        let rows = result.series.into_iter().find(|(name, _)| *name == "cwnd_bytes").unwrap().1;
+        rows.real("cwnd_bytes").to_vec()
+    });
+    let least = windows.fold(f64::MAX, f64::min);
+    assert_eq!(least, 2.0 * 1452.0);
+}
+
 /// A split proxy cannot read datagrams: the result is the same to the last bit.
 #[test]
 fn a_proxy_on_the_path_changes_nothing() {
@@ -146,7 +181,8 @@ fn impossible_keys_are_refused() {
         let problems = scenario::from_toml(&text, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(reason), "{flow}: {problems}");
     };
-    refused("quic = { mtu = '1000 B' }", "expected 1200 B to 65507 B");
+    refused("quic = { mtu = '1000 B' }", "expected 1200 B to 16383 B");
+    refused("quic = { mtu = '16384 B' }", "expected 1200 B to 16383 B");
     refused("quic = { cc = 'peach' }", "cannot control QUIC: its dummy segments are segments of TCP");
     refused("quic = { cc = 'prague' }", "cannot control QUIC: the stack does not count marks");
     refused("quic = { handshake = { flight = '10 B' } }", "expected 300 B to 100 kB");

@@ -6,8 +6,9 @@ use crate::spec::{App, Quic, QuicCc, QuicKeepAlive, QuicMigration, QuicWindow};
 use crate::stack::DATAGRAM_MIN;
 use bentpipe_units::Duration;
 
-/// Largest payload of UDP over IPv4.
-const MTU_MAX: u32 = 65_507;
+/// Largest payload of UDP: the stack writes the length of a packet with a long header in two bytes, of which 14 bits count
+/// (RFC 9000 §16).
+const MTU_MAX: u32 = 16_383;
 /// Bytes of the server's flight: the parameters of the transport must fit.
 const FLIGHT: [u32; 2] = [300, 100_000];
 /// Largest window: the stack counts in 62 bits.
