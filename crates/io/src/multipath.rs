@@ -172,47 +172,34 @@ fn option(subtype: u8, low: u8, rest: &[u8]) -> Vec<u8> {
 /// Names of all multipath connections of a run, as their packets are seen.
 #[derive(Debug, Default)]
 pub(crate) struct Keyring {
-    /// Names, and initial sequence numbers in both directions, by flow and connection.
-    subflows: BTreeMap<(usize, u32), (Names, [u32; 2])>,
-    /// Multipath connections so far, and the names of the last one, by flow.
-    flows: BTreeMap<usize, (u64, Names)>,
+    /// Names of its connection, and initial sequence numbers in both directions, by flow, connection and subflow.
+    subflows: BTreeMap<(usize, u32, u8), (Names, [u32; 2])>,
 }
 
 impl Keyring {
     /// Returns the multipath option of a packet of the flow with this name, sent from `address`; empty if it has none, or if its
-    /// connection is not known.
+    /// subflow is not known.
     pub(crate) fn option(&mut self, packet: &Sighting, seed: u64, flow: &str, address: Ipv4Addr) -> Vec<u8> {
         let Some(segment) = packet.segment else { return Vec::new() };
         let Some(multi) = segment.multi else { return Vec::new() };
+        let Sighting { is_back, subflow, connection, .. } = *packet;
+        let place = (packet.flow.index(), connection, subflow);
         if segment.flags.has(Flags::SYN) {
-            self.note_syn(packet, multi, segment.seq.value(), seed, flow);
+            let draw = || (draw_names(seed, flow, connection), [0; 2]);
+            let (_, first) = self.subflows.entry(place).or_insert_with(draw);
+            first[usize::from(is_back)] = segment.seq.value();
         }
-        let Some((names, first)) = self.subflows.get(&(packet.flow.index(), packet.connection)) else {
-            return Vec::new();
-        };
-        let offset = segment.seq.value().wrapping_sub(first[usize::from(packet.is_back)]);
-        let Sighting { is_back, subflow, .. } = *packet;
+        let Some((names, first)) = self.subflows.get(&place) else { return Vec::new() };
+        let offset = segment.seq.value().wrapping_sub(first[usize::from(is_back)]);
         names.encode(multi, &Place { is_back, subflow, flags: segment.flags, offset, address })
     }
+}
 
-    /// A SYN or its answer: the first SYN with MP_CAPABLE of a connection names a new multipath connection of the flow, which others
-    /// join.
-    fn note_syn(&mut self, packet: &Sighting, multi: Multipath, seq: u32, seed: u64, flow: &str) {
-        let place = (packet.flow.index(), packet.connection);
-        if !self.subflows.contains_key(&place) {
-            if multi == Multipath::Capable {
-                let number = self.flows.get(&place.0).map_or(0, |known| known.0);
-                let mut draws = Stream::new(seed, &format!("flow/{flow}"), "multipath/keys");
-                let names = Names::new([draws.at(2 * number), draws.at(2 * number + 1)]);
-                self.flows.insert(place.0, (number + 1, names));
-            }
-            let Some((_, names)) = self.flows.get(&place.0) else { return };
-            self.subflows.insert(place, (*names, [0; 2]));
-        }
-        if let Some((_, first)) = self.subflows.get_mut(&place) {
-            first[usize::from(packet.is_back)] = seq;
-        }
-    }
+/// Returns the names of a connection of the flow with this name: the same for all its subflows.
+fn draw_names(seed: u64, flow: &str, connection: u32) -> Names {
+    let mut draws = Stream::new(seed, &format!("flow/{flow}"), "multipath/keys");
+    let first = 2 * u64::from(connection);
+    Names::new([draws.at(first), draws.at(first + 1)])
 }
 
 #[cfg(test)]

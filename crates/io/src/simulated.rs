@@ -2,7 +2,7 @@
 //!
 //! A simulated packet has no content, and the simulator does not represent some of its header fields. Addresses, ports
 //! and identifications are made up, equal in each run. Host `n` in the order of nodes has `10.78.x.y`. A flow has a
-//! port at its receiver, and each of its connections a port at its sender. The file contains headers only. The payload
+//! port at its receiver, and each of its connections a port at its sender: over several paths each of its subflows. The file contains headers only. The payload
 //! counts in their lengths, and as zeros in the checksums.
 
 use crate::codec::{fold, sum};
@@ -48,7 +48,7 @@ struct Inner<W> {
 }
 
 /// Identity of a packet. Middleboxes may change its window and its options.
-type Looks = (usize, u32, bool, Option<[u32; 2]>, u16);
+type Looks = ((usize, u32, u8), bool, Option<[u32; 2]>, u16);
 
 impl<W> std::fmt::Debug for SimulatedCaptures<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -128,7 +128,7 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
 
 fn looks(packet: &Sighting) -> Looks {
     let numbers = packet.segment.map(|segment| [segment.seq.value(), segment.ack.value()]);
-    (packet.flow.index(), packet.connection, packet.is_back, numbers, packet.len)
+    ((packet.flow.index(), packet.connection, packet.subflow), packet.is_back, numbers, packet.len)
 }
 
 fn len(packet: &Sighting) -> usize {
@@ -145,14 +145,21 @@ impl<W> Inner<W> {
     fn encode(&mut self, packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
         let flow = &self.scenario.flows[packet.flow].name;
         let multi = self.keyring.option(packet, self.scenario.seed, flow, address(nodes[0]));
-        encode(packet, nodes, &multi)
+        encode(packet, nodes, own_port(&self.scenario, packet), &multi)
     }
 }
 
-/// Returns the headers of a packet between these nodes, with this multipath option.
-fn encode(packet: &Sighting, nodes: [NodeId; 2], multi: &[u8]) -> Vec<u8> {
+/// Returns the port of a packet's TCP connection at its opener. The subflows of a connection over several paths have ports in
+/// a row.
+fn own_port(scenario: &Scenario, packet: &Sighting) -> u16 {
+    let subflows = scenario.flows[packet.flow].transport.multi().map_or(1, |multi| multi.subflows.len() as u32);
+    let number = packet.connection.wrapping_mul(subflows).wrapping_add(packet.subflow.into());
+    (FIRST_DYNAMIC_PORT + number % DYNAMIC_PORTS) as u16
+}
+
+/// Returns the headers of a packet between these nodes, with this port at the opener and this multipath option.
+fn encode(packet: &Sighting, nodes: [NodeId; 2], own: u16, multi: &[u8]) -> Vec<u8> {
     let flow = (FIRST_FLOW_PORT + packet.flow.index() as u32 % FLOW_PORTS) as u16;
-    let own = (FIRST_DYNAMIC_PORT + packet.connection % DYNAMIC_PORTS) as u16;
     let ports = if packet.is_back { [flow, own] } else { [own, flow] };
     let transport = match &packet.segment {
         Some(segment) => wire::header(segment, ports, usize::from(packet.header_len).saturating_sub(40), multi),
@@ -333,5 +340,46 @@ mod tests {
         }
         let expected = ["datagram", "mss", "noop", "sack", "sack permitted", "timestamps", "window scale"];
         assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
+    }
+
+    /// RFC 8684 §3.2: a subflow joins with the token of the other end, which is of the key in that end's SYN-ACK.
+    #[test]
+    fn subflows_are_tcp_connections_of_their_own() {
+        let link = |name, from, to, delay| {
+            format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '5 Mbit/s'\ndelay = '{delay} ms'\n")
+        };
+        let links = [link("fast", "a", "b", 20), link("up", "a", "hub", 50), link("down", "hub", "b", 50)].concat();
+        let text = format!(
+            "duration = '20 s'\n{links}[flow.f]\nfrom = 'a'\nto = 'b'\nmultipath = {{}}\n\
+             app = {{ kind = 'arrivals', size = '100 kB', interval = '500 ms', count = 5 }}\n\
+             [flow.f.subflow.fast]\nroute = ['a', 'b']\nreverse_route = ['b', 'a']\n\
+             [flow.f.subflow.slow]\nroute = ['a', 'hub', 'b']\nreverse_route = ['b', 'hub', 'a']\n"
+        );
+        let (files, _) = run(&text);
+        let port = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let (mut capable, mut joins, mut tokens) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for (_, bytes, ..) in &files[0] {
+            // Behind 20 B of IP: flags, options.
+            let (flags, options) = (bytes[33], &bytes[40..]);
+            let Some(at) = options.windows(2).position(|pair| pair == [30, 12] || pair == [30, 4]) else { continue };
+            let option = &options[at..];
+            match (flags & 0x12, option[2] >> 4) {
+                (0x02, 0) => capable.push(port(bytes, 20)),
+                (0x02, 1) => joins.push((port(bytes, 20), option[4..8].to_vec())),
+                (0x12, 0) => {
+                    let hash = <sha2::Sha256 as sha2::Digest>::digest(&option[4..12]);
+                    tokens.insert(hash[..4].to_vec(), port(bytes, 22));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!((capable.len(), joins.len(), tokens.len()), (5, 5, 5));
+        let mut ports: Vec<u16> = capable.iter().copied().chain(joins.iter().map(|join| join.0)).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 10, "{ports:?}");
+        for (port, token) in &joins {
+            assert_eq!(tokens.get(token), Some(&(port - 1)), "the token of the connection that it joins");
+        }
     }
 }

@@ -101,10 +101,11 @@ impl Meta {
         }
     }
 
-    /// Handles a notice that the route of subflow `i` is usable again.
+    /// Handles a notice that the route of subflow `i` is usable again. A subflow that has given up meanwhile stays away.
     pub fn on_path_up(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
-        if std::mem::take(&mut subflow.is_down) && std::mem::take(&mut subflow.facts.is_failed) {
+        let was_failed = std::mem::take(&mut subflow.is_down) && std::mem::take(&mut subflow.facts.is_failed);
+        if was_failed && subflow.stage == Stage::Open {
             self.report(MultiEvent::Restored(i));
         }
         self.touch(i);

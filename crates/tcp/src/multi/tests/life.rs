@@ -1,7 +1,7 @@
 //! Opening, joining, leaving, closing, and fallback to TCP.
 
 use super::bench::{at, ms, tcp, Path, World, CLIENT, SERVER, SMSS};
-use crate::multi::{MultiConfig, MultiEvent, Plan};
+use crate::multi::{MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn};
 use crate::{Multipath, State};
 use bentpipe_units::{Duration, Time};
 
@@ -216,4 +216,24 @@ fn a_fast_subflow_may_join_before_the_slow_one_is_open_at_the_server() {
     assert!(!world.ends[SERVER].meta.is_established());
     assert!(world.run_until_delivered(100 * SMSS, at(10_000)).is_some());
     assert!(world.acked(CLIENT, 1) > 0);
+}
+
+/// Its route is usable again, but its connection is not.
+#[test]
+fn a_subflow_that_gave_up_is_not_restored() {
+    let reinject = Reinject { on: ReinjectOn::Told, ..Reinject::default() };
+    for gives_up in [false, true] {
+        let mut world =
+            World::new(MultiConfig { reinject, ..MultiConfig::default() }, &tcp(), vec![Path::of(20), Path::of(60)]);
+        world.open();
+        world.run_until(at(1000));
+        world.call(CLIENT, |meta, _, subflows| meta.on_path_down(1, subflows));
+        if gives_up {
+            world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, subflows));
+        }
+        world.call(CLIENT, |meta, _, _| meta.on_path_up(1));
+        world.run_until(at(2000));
+        let restored = world.first(CLIENT, |event| *event == MultiEvent::Restored(1));
+        assert_eq!(restored, (!gives_up).then_some(at(1000)));
+    }
 }
