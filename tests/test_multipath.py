@@ -6,9 +6,12 @@ import sys
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.__main__ import main
+from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError
 
 SHORT = {"duration": "12 s", "at": []}
 
@@ -37,6 +40,27 @@ def test_series_and_events_name_subflows(result):
     assert set(result.events["flow"]) == {"download", "download.leo", "download.vsat"}
     joined = result.events.filter(pl.col("event") == "subflow_joined")
     assert joined["flow"].to_list() == ["download.vsat"]
+
+
+def test_subflows_are_shown_with_all():
+    sets = ["--set", "duration=6 s", "--set", "at=[]"]
+    shown = CliRunner().invoke(app, ["run", "ship-two-antennas", *sets, "--all"]).stdout
+    heads = shown.partition("Subflows")[2].partition("download.leo")[0]
+    assert all(word in heads for word in ("share", "goodput", "RTT p50", "joins", "failures"))
+    assert all(path in shown for path in ("download.leo", "download.vsat"))
+
+
+def test_columns_of_subflows_are_metrics():
+    names = ["delivered_share:download.leo", "joins:download.vsat", "failures:download.vsat"]
+    scenario = bp.load("ship-two-antennas", sets=SHORT)
+    runs = bp.compare(scenario, ["cubic", "hybla"], metric=names, replications=1).runs
+    alone = bp.run(scenario, seed=runs["seed"][0])
+    rows = {row["flow"]: row for row in alone.rows("subflows")}
+    leo, vsat = rows["download.leo"], rows["download.vsat"]
+    expected = [leo["delivered_share"], vsat["joins"], vsat["failures"]]
+    assert [runs[name][0] for name in names] == pytest.approx(expected)
+    with pytest.raises(BentpipeError, match="joins needs the name of a subflow"):
+        bp.compare(scenario, ["cubic", "hybla"], metric="joins")
 
 
 def test_why_names_the_path():

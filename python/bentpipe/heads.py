@@ -41,6 +41,11 @@ _HEADS = {
     "delay_p95_s": "delay p95",
     "delay_p99_s": "delay p99",
     "jitter_s": "jitter",
+    # Subflows of flows over several paths.
+    "subflow": "subflow",
+    "delivered_share": "share",
+    "joins": "joins",
+    "failures": "failures",
     # Links and media.
     "link": "link",
     "carried_bps": "carried",

@@ -339,6 +339,7 @@ NOT_METRICS = {
 """Columns that are metrics by another name: computed, kept of every run, or the same as in `flows`."""
 ENTITIES = {
     "flows": "flow",
+    "subflows": "subflow",
     "links": "link",
     "terminals": "link",
     "completions": "flow",
@@ -371,7 +372,7 @@ def list_single_metrics() -> dict[str, Metric]:
     """Return the metrics that a flow or link can have, by name, as `NAME:FLOW` or `NAME:LINK`."""
     return {
         each.name: each
-        for each in _list_row_metrics(("flows", "links", "terminals", "completions", "datagrams", "drops"))
+        for each in _list_row_metrics(("flows", "subflows", "links", "terminals", "completions", "datagrams", "drops"))
     }
 
 
@@ -467,8 +468,13 @@ def matching(of: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if re.fullmatch(rf"{number}\d*(\.(forward|reverse))?", name)]
 
 
-def check_entity(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> None:
-    """Check that a scenario has the flow or link of a metric.
+def list_names(metric: Metric, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names that a metric can have after its colon, of those `known` as `flow`, `subflow` and `link`."""
+    return [name for kind in _entity(metric.base).split(" or ") for name in known.get(kind, ())]
+
+
+def check_entity(metric: Metric, known: Mapping[str, Sequence[str]]) -> None:
+    """Check that a scenario, whose `flow`, `subflow` and `link` names are `known`, has the one of a metric.
 
     Raises
     ------
@@ -477,9 +483,9 @@ def check_entity(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> 
     """
     if not metric.of:
         return
-    what = _entity(metric.base)
-    names = [*(flows if "flow" in what else ()), *(links if "link" in what else ())]
+    names = list_names(metric, known)
     if not matching(metric.of, names):
+        what = _entity(metric.base)
         raise BentpipeError(f"{metric.name}: " + unknown(metric.of, f"a {what} of this scenario", names))
 
 

@@ -216,3 +216,57 @@ fn slots_of_subflows_are_used_again() {
     assert_eq!(result.subflows.text("flow"), ["f.geo", "f.leo"]);
     assert_eq!(result.subflows.whole("joins")[0], 60);
 }
+
+/// The time of each transfer has its explanation, whichever subflow opens, sends or completes it.
+#[test]
+fn critical_paths_explain_transfers_over_several_paths() {
+    for app in [
+        "{ kind = 'file', size = '2 MB' }",
+        "{ kind = 'arrivals', size = '200 kB', interval = '2 s', count = 10 }",
+        "{ kind = 'bulk', size = '500 kB', count = 5, pause = '1 s' }",
+        "{ kind = 'request-response', request = '500 B', response = '200 kB', count = 5, reconnect = true }",
+    ] {
+        let head = "duration = '100 s'\n[tcp]\nlike = 'linux-6'\n[record]\nseries = ['critical_path']\n";
+        let text = format!("{head}{}{}", paths("20 Mbit/s", "10 Mbit/s"), flow(app, "receive_buffer = '4 MB'"));
+        let result = run(&text, &[]);
+        let expected: f64 = match result.transfers.is_empty() {
+            true => result.flows.real("completion_s")[0],
+            false => result.transfers.real("duration_s").iter().sum(),
+        };
+        let table = &result.series.iter().find(|(name, _)| name == "critical_path").unwrap().1;
+        let parts = table.text("part").iter().zip(table.real("total_s"));
+        let of = |part: &str| parts.clone().filter(|each| each.0 == part).map(|each| each.1).sum::<f64>();
+        let total: f64 = table.real("total_s").iter().sum();
+        assert!((total - expected).abs() < 1e-6, "{app}: {total} s of {expected} s");
+        assert!(of("rest") < 0.01 * expected, "{app}: {} s of {expected} s are not explained", of("rest"));
+        assert!(of("opening") > 0.03, "{app}: {} s, less than a round trip", of("opening"));
+    }
+}
+
+/// Both ends send: a subflow that joins once has joined once. Outages are in the rows of the subflows.
+#[test]
+fn joins_count_once_for_each_session() {
+    let app = "{ kind = 'request-response', request = '500 B', response = '200 kB', count = 5, reconnect = true }";
+    let head = "duration = '100 s'\n[tcp]\nlike = 'linux-6'\n";
+    let text = format!("{head}{}{}", paths("20 Mbit/s", "10 Mbit/s"), flow(app, "receive_buffer = '4 MB'"));
+    let result = run(&text, &[]);
+    let leo = result.subflows.text("flow").iter().position(|name| *name == "f.leo").unwrap();
+    assert!(result.subflows.whole("joins")[leo] <= 5, "{:?}", result.subflows.whole("joins"));
+    assert_eq!(result.subflows.whole("joins")[1 - leo], 5);
+    assert!(result.flows.real("outage_s")[0].is_nan());
+    assert_eq!(result.subflows.real("outage_s"), [0.0, 0.0]);
+}
+
+/// Two sessions are open when the link goes down: both hear of it.
+#[test]
+fn every_session_hears_of_a_change() {
+    let app = "{ kind = 'arrivals', size = '10 MB', interval = '1 s', count = 2, overload = true }";
+    let at = "[[at]]\ntime = '4 s'\nwithdraw = ['f.leo']\ndown = ['leo']\n";
+    let head = "duration = '100 s'\n[tcp]\nlike = 'linux-6'\n[record]\nseries = ['events']\n";
+    let multipath = "receive_buffer = '16 MB', reinject = { on = 'told' }";
+    let text = format!("{head}{}{}{at}", paths("20 Mbit/s", "10 Mbit/s"), flow(app, multipath));
+    let result = run(&text, &[]);
+    let failed: Vec<f64> = instants(&result.events, "f.leo", "subflow_failed");
+    assert_eq!(failed.iter().filter(|at| **at == 4.0).count(), 2, "{failed:?}");
+    assert_eq!(result.completions.whole("transfers")[0], 2);
+}

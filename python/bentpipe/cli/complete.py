@@ -72,7 +72,7 @@ def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def _metrics(ctx: Context, begin: str) -> dict[str, str]:
-    from bentpipe.metric import ENTITIES, list_metrics, list_single_metrics
+    from bentpipe.metric import list_metrics, list_names, list_single_metrics
 
     base, colon, _ = begin.partition(":")
     if not colon:
@@ -81,9 +81,8 @@ def _metrics(ctx: Context, begin: str) -> dict[str, str]:
     scenario = _scenario(ctx)
     if metric is None or metric.source is None or scenario is None:
         return {}
-    what = ENTITIES[metric.source.table]
-    names = [*(scenario.flow_names if "flow" in what else ()), *(scenario.link_names if "link" in what else ())]
-    return {f"{base}:{name}": metric.meaning for name in names}
+    known = {"flow": scenario.flow_names, "subflow": scenario.subflow_names, "link": scenario.link_names}
+    return {f"{base}:{name}": metric.meaning for name in list_names(metric, known)}
 
 
 def papers(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:

@@ -50,6 +50,8 @@ def run(result: RunResult, show_all: bool = False, *, has_limits: bool = False) 
     yield from _proxies(result, flows)
     # A row for each of many flows would say less than a row for each entry.
     grouped = entries if len(flows) > FLOWS_MAX else None
+    if show_all:
+        yield from _subflows(result.rows("subflows"))
     if has_limits or show_all:
         yield from _times(flows, result.simulated_s, grouped)
         yield from _verdicts(flows, grouped)
@@ -69,6 +71,22 @@ def _flows(flows: Rows) -> Table:
     table = make_rows("Flows", "flow", _all(flows, "flow"), texts, [*_flow_columns(flows).values()])
     table.names = 1
     return table
+
+
+def _subflows(subflows: Rows) -> Iterator[Table]:
+    """Renders the subflows of flows over several paths."""
+    if not subflows:
+        return
+    shares = _all(subflows, "delivered_share")
+    columns = [
+        Shown(head("delivered_share"), [None if share is None else 100 * share for share in shares], "%"),
+        Shown(head("goodput_bps"), _all(subflows, "goodput_bps"), "bit/s"),
+        Shown(head("rtt_p50_s"), _all(subflows, "rtt_p50_s"), "s", "rtt"),
+        Shown(head("rtt_p95_s"), _all(subflows, "rtt_p95_s"), "s", "rtt"),
+        Shown(head("joins"), _all(subflows, "joins"), "1"),
+        Shown(head("failures"), _all(subflows, "failures"), "1"),
+    ]
+    yield make_rows("Subflows", "subflow", _all(subflows, "flow"), [], columns)
 
 
 def _proxies(result: RunResult, flows: Rows) -> Iterator[Text]:
@@ -115,7 +133,9 @@ def _times(flows: Rows, simulated_s: float, entries: Entries | None) -> Iterator
         labels, timed = _sums(timed, names, entries)
     # Recovery from errors of links is shown apart from that of congestion.
     rest = {of.removeprefix("error_"): of for of in _ERROR_TIMES.values()}
-    rows = [[row[name] - (row[rest[name]] if name in rest else 0.0) for name in names] for row in timed]
+    # Outages of a flow over several paths are missing.
+    rows = [[(row[name] or 0.0) - (row[rest[name]] if name in rest else 0.0) for name in names] for row in timed]
+    missing = {(at, column) for at, row in enumerate(timed) for column, name in enumerate(names) if row[name] is None}
     shown = [at for at in range(len(names)) if any(row[at] > 0 for row in rows)]
     if not shown:
         return
@@ -123,8 +143,12 @@ def _times(flows: Rows, simulated_s: float, entries: Entries | None) -> Iterator
     for at in shown:
         table.add_column([*_TIMES, *_ERROR_TIMES][at], justify="right", no_wrap=True)
     digits = 1 if max(map(max, rows)) >= 10 else 2
-    for label, row in zip(labels, rows, strict=True):
-        table.add_row(Text(label), *(f"{row[at]:.{digits}f}\n{_percent(row[at], sum(row))}" for at in shown))
+    for number, (label, row) in enumerate(zip(labels, rows, strict=True)):
+        values = [f"{row[at]:.{digits}f}\n{_percent(row[at], sum(row))}" for at in shown]
+        known = [
+            formatting.MISSING if (number, at) in missing else value for at, value in zip(shown, values, strict=True)
+        ]
+        table.add_row(Text(label), *known)
     yield table
     if max(map(sum, rows)) > 1.001 * simulated_s:
         yield Text("summed over all connections", style="dim")

@@ -5285,7 +5285,7 @@ class MultiConfig(TypedDict, total=False):
         Coupling of the windows in congestion avoidance. Default: "auto".
 
     receive_buffer :
-        Receive buffer for the data of all subflows. RFC 8684 §3.3.4 advises twice the sum of the rates times the longest round trip. Default: "unlimited".
+        Receive buffer for the data of all subflows. RFC 6182 §5.3 advises twice the sum of the rates times the longest round trip. Default: "unlimited".
 
     reinject :
         Data that another subflow carries again.
@@ -5375,7 +5375,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
         TCP over several paths (RFC 8684), one for each `subflow`. Write `multipath = {}` for the defaults. Default: one path.
 
     subflow :
-        Subflows of `multipath`, by name. The first by name opens the connection. `FLOW.SUBFLOW` names one in `[[at]]`, in `sky.disjoint.flow` and in results.
+        Subflows of `multipath`, by name. One with `start` 0 opens the connection: of several, the first by name with `backup = false`. `FLOW.SUBFLOW` names one in `[[at]]`, in `sky.disjoint.flow` and in results.
     """
 
     copy_of: str

@@ -78,9 +78,10 @@ class Measure:
     def check(self, scenario: Scenario) -> None:
         """Check that the scenario has the flow or link."""
         if self.metric is not None:
-            check_entity(self.metric, scenario.flow_names, scenario.link_names)
+            names = {"flow": scenario.flow_names, "subflow": scenario.subflow_names, "link": scenario.link_names}
+            check_entity(self.metric, names)
         elif not matching(self.of, scenario.link_names):
-            check_entity(find_metric(f"carried_bytes:{self.of}"), (), scenario.link_names)
+            check_entity(find_metric(f"carried_bytes:{self.of}"), {"link": scenario.link_names})
 
     def number(self, text: str) -> float | None:
         """Read a value with a unit of this metric."""

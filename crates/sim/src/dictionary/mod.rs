@@ -128,7 +128,7 @@ table! {
         app_limited_s: real, "s", "Time in which the application limited sending: all its data was sent, and the sender waited for ACKs or for more data (RFC 4898, SndLimTimeSnd).";
         recovery_s: real, "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired.";
         timeout_s: real, "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired.";
-        outage_s: real, "s", "Time in which a link of the path was down, forward or return, in any other state.";
+        outage_s: real, "s", "Time in which a link of the path was down, forward or return, in any other state; missing for a flow over several paths, whose subflows have their own.";
         error_recovery_s: real, "s", "That part of `recovery_s` in which all losses being repaired were errors of links; the rest was congestion, or nothing was lost.";
         error_timeout_s: real, "s", "The same part of `timeout_s`.";
         congestion_losses: maybe, "1", "Packets of the sender with data that congestion took: causes `queue-overflow`, `early-drop`, `forced-drop`, `push-out` and `policy`.";

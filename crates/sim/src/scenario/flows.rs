@@ -145,7 +145,7 @@ fn make_multi<'a>(
         made.push((tcp, own));
     }
     let transport = transports.of_flow(name);
-    let config = keys::settle_multipath(name, config, transport, report).over(&paths);
+    let config = keys::settle_multipath(name, config, transport, report).over(name, &paths, report);
     let named = lanes.iter().zip(&made).map(|(lane, (tcp, _))| (lane.subflow(), tcp));
     keys::check_coupling(name, &config, &named.collect::<Vec<_>>(), report);
     let (slowest, rtt) = over(&lanes[0], transport);

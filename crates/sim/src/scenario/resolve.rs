@@ -13,7 +13,7 @@ use super::queue_limits::{check_buckets, check_queues, set_queues};
 use super::report::{below, path, Report};
 use super::route::Graph;
 use super::tree::{is_hidden, join};
-use super::ways::{check_addresses, find_routes, ways};
+use super::ways::{check_addresses, check_path_names, find_routes, ways};
 use super::{media, offered_load, placement, receivers, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{Combining, Link, Node, NodeKind, Scenario, Users, DURATION_MAX};
@@ -109,6 +109,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let media = media::resolve(file, &made, &links, &nodes, report);
     media::follow_grants(&mut made, &media, &links, report);
     let ways = ways(file, &flows);
+    check_path_names(&flows, &ways, report);
     let routes = find_routes((&flows, &flow_ends), &ways, &made, &nodes, report)?;
     check_addresses(&flows, &ways, &routes, &made, report);
     let transports = Transports { of_flows: transports, of_subflows };

@@ -55,6 +55,19 @@ fn in_turn(entry: &keys::Flow) -> Vec<(&str, &keys::Subflow)> {
     subflows
 }
 
+/// Rejects flows and entries with the name of a subflow, FLOW.SUBFLOW: a change or a result could mean either.
+pub(super) fn check_path_names(flows: &[Instance<'_>], ways: &[Way<'_>], report: &mut Report<'_>) {
+    let names: BTreeSet<&str> = flows.iter().flat_map(|flow| [flow.name.as_str(), flow.entry]).collect();
+    let mut said = BTreeSet::new();
+    for way in ways.iter().filter(|way| !way.name.is_empty()) {
+        let name = format!("{}.{}", flows[way.flow].name, way.name);
+        if names.contains(name.as_str()) && said.insert((flows[way.flow].entry, way.name)) {
+            let message = format!("is called \"{name}\", as a flow");
+            report.key(&way.key(flows), &message, "expected another name of one of the two");
+        }
+    }
+}
+
 /// Rejects subflows with the same addresses: their routes begin and end with the same links, so that the network could not
 /// tell them apart.
 pub(super) fn check_addresses(

@@ -305,6 +305,13 @@ pub(super) fn add_session(
         path.of_tcp.add(now, ordinal, hosts.pair(slot));
     }
     let sends = hosts.pair(session.slots[0]).map(|host| host.sends_data);
+    // If both ends send, those of the end that answers, as the times of a flow.
+    let counting = &session.ends[usize::from(sends[1])];
+    for (number, path) in paths.iter_mut().enumerate() {
+        let facts = counting.meta.subflow(number);
+        path.joins += facts.joins;
+        path.failures += facts.failures;
+    }
     for side in (0..2).filter(|side| sends[*side]) {
         let [near, far] = [side, 1 - side].map(|side| &session.ends[side]);
         all.sent += *near.meta.counters();
@@ -313,8 +320,6 @@ pub(super) fn add_session(
         all.held += far.held_until(now);
         for (number, path) in paths.iter_mut().enumerate() {
             let [facts, brought] = [near, far].map(|end| end.meta.subflow(number));
-            path.joins += facts.joins;
-            path.failures += facts.failures;
             path.reinjected_bytes += facts.reinjected_bytes;
             path.brought_bytes += brought.delivered_bytes;
         }

@@ -53,8 +53,8 @@ impl Traffic {
         }
     }
 
-    /// Returns the endpoints of all subflows at an end of a group, in order.
-    fn siblings(&self, endpoint: EndpointId) -> impl Iterator<Item = EndpointId> + '_ {
+    /// Returns the endpoints of all subflows at an end of a group, in order; the endpoint itself without a group.
+    pub(crate) fn siblings(&self, endpoint: EndpointId) -> impl Iterator<Item = EndpointId> + '_ {
         (0..).map_while(move |subflow| self.sibling(endpoint, subflow))
     }
 
@@ -259,20 +259,20 @@ impl Traffic {
         }
     }
 
-    /// Notifies the ends of groups of a change of their routes, after the start of the run. Returns the endpoints whose timers
-    /// have changed.
+    /// Notifies the ends of all groups of a change of their routes, after the start of the run. Returns the endpoints whose
+    /// timers have changed. A session that opens later needs no notice: no subflow opens over a route that is down.
     pub(crate) fn tell_groups(&mut self, now: Time, change: &Change) -> Vec<EndpointId> {
         let mut told = Vec::new();
         for flow in FlowId::all(self.flows.len()) {
             let state = &mut self.flows[flow];
-            let (newest, Some(multi)) = (state.newest_slot(), state.multi.as_deref_mut()) else { continue };
+            let Some(multi) = state.multi.as_deref_mut() else { continue };
             let first = state.lane.id.index();
             let notices = multi.notices_of(first, change);
-            let Some(slot) = newest.filter(|_| multi.is_told() && !notices.is_empty() && now > Time::ZERO) else {
+            if !multi.is_told() || notices.is_empty() || now == Time::ZERO {
                 continue;
-            };
+            }
             let at = now + multi.config.reinject.notice;
-            for end in End::BOTH {
+            for (slot, end) in self.heads_of(flow).into_iter().flat_map(|slot| End::BOTH.map(|end| (slot, end))) {
                 let Some((group, hosts)) = self.group(slot) else { continue };
                 let state = &mut group.ends[end as usize];
                 state.notices.extend(notices.iter().map(|&(subflow, is_up)| (at, subflow, is_up)));
@@ -282,5 +282,19 @@ impl Traffic {
             }
         }
         told
+    }
+
+    /// Returns the slots of the groups of a flow in which something may happen, in the order of their opening.
+    fn heads_of(&self, flow: FlowId) -> Vec<usize> {
+        let sessions = self.pool.sessions.iter().enumerate().filter(|(_, session)| session.flow == flow);
+        let may_act = |group: &GroupSession, is_released: bool| !is_released || !group.is_done(&self.hosts);
+        let mut heads: Vec<(u64, usize)> = sessions
+            .filter_map(|(slot, session)| match session.group.as_deref()? {
+                GroupPart::Head(group) => may_act(group, session.is_released).then_some((session.ordinal, slot)),
+                _ => None,
+            })
+            .collect();
+        heads.sort_unstable();
+        heads.into_iter().map(|(_, slot)| slot).collect()
     }
 }

@@ -421,7 +421,8 @@ fn row<'a>(about: About<'a>, totals: &Totals, rtts: &Histogram, at: Time) -> Flo
         app_limited_s: time_s(|times| times.limited_by(SendLimit::Application)),
         recovery_s: time_s(|times| times.limited_by(SendLimit::Recovery)),
         timeout_s: time_s(|times| times.limited_by(SendLimit::Timeout)),
-        outage_s: time_s(|times| times.outage),
+        // Over several paths the outages of each are in its own row.
+        outage_s: if multi.is_some() { f64::NAN } else { time_s(|times| times.outage) },
         error_recovery_s: time_s(|times| times.error_recovery),
         error_timeout_s: time_s(|times| times.error_timeout),
         congestion_losses: of_tcp(totals.verdicts.losses.congestion),

@@ -15,9 +15,9 @@ settings! {
         scheduler: SchedulerConfig = SchedulerConfig::MinRtt(Default::default()), "C. Raiciu et al. 2012";
         /// Coupling of the windows in congestion avoidance.
         coupling: Coupling = Coupling::Auto, "RFC 6356 where the windows are Reno's";
-        /// Receive buffer for the data of all subflows. RFC 8684 §3.3.4 advises twice the sum of the rates times the longest
+        /// Receive buffer for the data of all subflows. RFC 6182 §5.3 advises twice the sum of the rates times the longest
         /// round trip.
-        receive_buffer: u64 as ReceiveBuffer = Config::RECEIVE_BUFFER_MAX, "RFC 8684 §3.3.4";
+        receive_buffer: u64 as ReceiveBuffer = Config::RECEIVE_BUFFER_MAX, "no limit";
         /// Data that another subflow carries again.
         reinject: Reinject = Reinject::default();
     } with {

@@ -1,4 +1,4 @@
-//! The data that arrived on all subflows, in the order of the data, and the one receive buffer (RFC 8684 §3.3.5).
+//! The data that arrived on all subflows, in the order of the data, and the one receive buffer (RFC 8684 §3.3.4).
 //!
 //! Positions are offsets in the data, and mappings give the positions of bytes. Bytes count as soon as they arrive,
 //! even if bytes before them are missing in their subflow. (Linux waits until they are in order in their subflow, too.)

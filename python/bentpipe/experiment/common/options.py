@@ -70,10 +70,13 @@ def check_metrics(names: Iterable[str], scenario: Scenario, arms: Iterable[Scena
     if not wanted:
         return
     scenarios = [scenario, *scenario.cases.values(), *arms]
-    flows = [*dict.fromkeys(name for each in scenarios for name in each.flow_names)]
-    links = [*dict.fromkeys(name for each in scenarios for name in each.link_names)]
+    known = {
+        "flow": [*dict.fromkeys(name for each in scenarios for name in each.flow_names)],
+        "subflow": [*dict.fromkeys(name for each in scenarios for name in each.subflow_names)],
+        "link": [*dict.fromkeys(name for each in scenarios for name in each.link_names)],
+    }
     for metric in wanted:
-        check_entity(metric, flows, links)
+        check_entity(metric, known)
         if metric.is_completion and not any(_has_end(each, metric.of) for each in scenarios):
             raise BentpipeError(
                 f"{metric.name}: the flow {metric.of} has no end\n"

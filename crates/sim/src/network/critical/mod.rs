@@ -5,6 +5,9 @@
 //! trail of the packet that completes a transfer is the critical path. Its shares add up to the time of the transfer (Barford
 //! and Crovella, Critical Path Analysis of TCP Transactions, 2001).
 //!
+//! The subflows of a connection over several paths share its transfer: a subflow that has no trail of it takes over the newest
+//! one at its end.
+//!
 //! No link runs ahead of time then, and no result changes. A packet made by a middlebox has the trail of the last packet of
 //! its connection that reached the node.
 
@@ -109,6 +112,17 @@ impl CriticalPaths {
 
     fn end(&self, endpoint: EndpointId) -> Option<&EndTrail> {
         self.ends.get(endpoint.index())?.as_ref()
+    }
+
+    /// Returns the endpoint with the newest trail of a transfer in progress, of those of all subflows of a connection at one end.
+    fn newest(&self, siblings: impl Iterator<Item = EndpointId>) -> Option<EndpointId> {
+        let in_progress = |end: EndpointId| Some(self.end(end)?.trail.at).filter(|_| !self.is_at_rest(end));
+        siblings.filter_map(|end| Some((in_progress(end)?, end))).max_by_key(|(at, _)| *at).map(|(_, end)| end)
+    }
+
+    /// Whether no transfer is in progress at an endpoint.
+    fn is_at_rest(&self, endpoint: EndpointId) -> bool {
+        self.end(endpoint).is_none_or(|end| self.is_over(end.trail.story))
     }
 
     /// Clears the trails of a slot that another connection takes.
@@ -307,9 +321,11 @@ impl Network {
         let is_retransmission = packet.plain_segment().is_retransmission;
         // A retransmission for a finished transfer begins no other transfer.
         let begins = endpoint.is_opener() && !is_retransmission && (packet.len > 0 || flags.has(Flags::SYN));
-        let is_new = paths.end(endpoint).is_none_or(|end| paths.is_over(end.trail.story));
+        let is_new = paths.is_at_rest(endpoint);
         let of_flow = paths.flows[flow].clone().filter(|trail| !paths.is_over(trail.story));
-        let mut trail = match (paths.end(endpoint).filter(|_| !is_new), of_flow) {
+        let newest = paths.newest(self.traffic.siblings(endpoint)).filter(|_| !is_new || !is_retransmission);
+        let known = if is_new { newest } else { Some(endpoint) };
+        let mut trail = match (known.and_then(|known| paths.end(known)), of_flow) {
             (Some(end), _) => end.trail.clone(),
             (None, Some(trail)) => trail,
             (None, None) if begins => paths.begin(now),
@@ -427,6 +443,7 @@ impl Network {
         let flow = self.traffic.hosts[endpoint].flow;
         let complete = self.recorder.take_transfers();
         let Some(paths) = &mut self.observers.critical else { return };
+        let endpoint = paths.newest(self.traffic.siblings(endpoint)).unwrap_or(endpoint);
         for start in complete {
             paths.complete(self.now, flow, endpoint, start);
         }
@@ -462,7 +479,8 @@ impl CriticalPaths {
         for flow in FlowId::all(scenario.flows.len()) {
             let is_open = scenario.flows[flow].app.is_single() && self.counts[flow] == 0;
             let listener = traffic.flows[flow].newest_slot().filter(|_| is_open).map(EndpointId::listener);
-            if let Some(trail) = listener.and_then(|end| self.end(end)).map(|end| end.trail.clone()) {
+            let newest = listener.map(|end| self.newest(traffic.siblings(end)).unwrap_or(end));
+            if let Some(trail) = newest.and_then(|end| self.end(end)).map(|end| end.trail.clone()) {
                 self.add(flow, &trail);
             }
         }

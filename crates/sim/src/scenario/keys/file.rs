@@ -131,8 +131,8 @@ settings! {
         /// TCP over several paths (RFC 8684), one for each `subflow`. Write `multipath = {}` for the defaults. Default: one
         /// path.
         multipath: Option<MultiConfig>;
-        /// Subflows of `multipath`, by name. The first by name opens the connection. `FLOW.SUBFLOW` names one in `[[at]]`,
-        /// in `sky.disjoint.flow` and in results.
+        /// Subflows of `multipath`, by name. One with `start` 0 opens the connection: of several, the first by name with
+        /// `backup = false`. `FLOW.SUBFLOW` names one in `[[at]]`, in `sky.disjoint.flow` and in results.
         subflow: BTreeMap<String, Subflow> = BTreeMap::new();
     }
 }

@@ -21,15 +21,19 @@ pub(crate) struct MultipathKeys {
 
 impl MultipathKeys {
     /// Returns the configuration over paths with these rates and round-trip times. A bdp is the sum of the rates times the
-    /// longest round trip (RFC 8684 §3.3.5).
-    pub(crate) fn over(&self, paths: &[(Rate, Duration)]) -> MultiConfig {
+    /// longest round trip (RFC 6182 §5.3).
+    pub(crate) fn over(&self, name: &str, paths: &[(Rate, Duration)], report: &mut Report<'_>) -> MultiConfig {
         let mut config = self.config.clone();
         if let Some(bdp) = self.receive_buffer_bdp {
             let rate = paths.iter().fold(0_u64, |sum, (rate, _)| sum.saturating_add(rate.as_bps()));
             let longest = paths.iter().map(|(_, rtt)| *rtt).max().unwrap_or(Duration::ZERO);
             let least = 2 * u64::from(Config::SMSS_MAX);
-            config.receive_buffer =
-                product(Rate::from_bps(rate), longest, bdp).clamp(least, Config::RECEIVE_BUFFER_MAX);
+            let bytes = product(Rate::from_bps(rate), longest, bdp);
+            config.receive_buffer = bytes.clamp(least, Config::RECEIVE_BUFFER_MAX);
+            if bytes < least {
+                let raised = format!("flow \"{name}\": its receive_buffer would be {bytes} B, and is {least} B, the least over several paths");
+                note(raised, report);
+            }
         }
         config
     }
@@ -168,11 +172,21 @@ pub(crate) fn check_coupling(name: &str, config: &MultiConfig, subflows: &[(&str
             let expected = "expected \"auto\" or \"none\", or cc = \"sack\", \"newreno\" or \"reno\" of each subflow";
             report.value(&path(["flow", name, "multipath", "coupling"]), &message, expected);
         }
-        Ok(Coupling::None) if config.coupling == Coupling::Auto => report.findings.notes.push(format!(
-            "flow \"{name}\": its subflows are not coupled, so where they share a bottleneck they take more than one \
-             connection does (RFC 6356 §1). cc = \"sack\" with multipath.coupling = \"lia\" takes as much"
-        )),
+        Ok(Coupling::None) if config.coupling == Coupling::Auto => note(
+            format!(
+                "flow \"{name}\": its subflows are not coupled, so where they share a bottleneck they take more than one \
+                 connection does (RFC 6356 §1). cc = \"sack\" with multipath.coupling = \"lia\" takes as much"
+            ),
+            report,
+        ),
         Ok(_) => {}
+    }
+}
+
+/// Adds a note about an entry, once for all its flows.
+fn note(note: String, report: &mut Report<'_>) {
+    if !report.findings.notes.contains(&note) {
+        report.findings.notes.push(note);
     }
 }
 
@@ -260,6 +274,10 @@ delay = \"290 ms\"
                 vec![FLOW, MULTI, LEO, "start = \"1 s\"\n", &start("start = \"2 s\"\n")],
                 "flow.f.subflow has no subflow that opens the connection",
             ),
+            (
+                vec![FLOW, MULTI, LEO, GEO, "[flow.\"f.leo\"]\nfrom = \"server\"\nto = \"ship\"\n"],
+                "flow.f.subflow.leo is called \"f.leo\", as a flow; expected another name",
+            ),
             (vec![FLOW, MULTI, &LEO.replace("leo]", "reverse]"), GEO], "could be mistaken for a direction of the flow"),
             (
                 vec![FLOW, MULTI, LEO, GEO, "[node.hub]\nmiddlebox = [\"split\"]\n"],
@@ -308,7 +326,8 @@ delay = \"290 ms\"
             let read = read(&[FLOW, multipath, LEO, GEO]).unwrap();
             read.scenario.notes.iter().filter(|note| note.contains("not coupled")).count()
         };
-        assert_eq!([MULTI, "multipath = { coupling = \"none\" }\n"].map(notes), [1, 0]);
+        let many = "count = 3\nmultipath = {}\n";
+        assert_eq!([MULTI, "multipath = { coupling = \"none\" }\n", many].map(notes), [1, 0, 1]);
     }
 
     /// A bdp is the sum of the rates times the longest round trip: 120 Mbit/s for 600 ms.
@@ -317,6 +336,11 @@ delay = \"290 ms\"
         let read = read(&[FLOW, "multipath = { receive_buffer = \"1 bdp\" }\n", LEO, GEO]).unwrap();
         let multi = read.scenario.flows[0].transport.multi().unwrap().clone();
         assert_eq!(multi.config.receive_buffer, 9_000_000);
+        let said = |read: &Resolved| read.scenario.notes.iter().filter(|note| note.contains("receive_buffer")).count();
+        assert_eq!(said(&read), 0);
+        // 9 kB are less than two of the largest segments.
+        let small = self::read(&[FLOW, "multipath = { receive_buffer = \"0.001 bdp\" }\n", LEO, GEO]).unwrap();
+        assert_eq!(said(&small), 1, "{:?}", small.scenario.notes);
     }
 
     #[test]
