@@ -174,7 +174,7 @@ def test_ten_flows_fail_over_at_one_instant_with_each_byte_once():
     assert failed["flow"].n_unique() == 10
     assert [row["delivered_bytes"] for row in rows] == [5_000_000] * 10
     assert all(row["reinjected_bytes"] > 0 for row in rows)
-    # 20 Mbit/s carry what is left of 50 MB in less than 20 s: nobody waits for LEO to come back, and nobody starves.
+    # 20 Mbit/s carry what is left of 50 MB in less than 20 s: all flows end before LEO comes back.
     done = [row["completion_s"] for row in rows]
     assert 2 < min(done) <= max(done) < 40
 
@@ -214,7 +214,7 @@ def small_buffer():
 
 
 def test_with_a_small_buffer_geo_slows_leo_down_and_blest_and_ecf_help(small_buffer):
-    """Raiciu et al. 2012, §4.2; Ferlin et al. 2016; Lim et al. 2017."""
+    """Findings of C. Raiciu et al. 2012 (§4.2), S. Ferlin et al. 2016, and Y. Lim et al. 2017."""
     alone, plain = small_buffer["leo alone"], small_buffer["min-rtt, no reinjection"]
     assert plain > 2 * alone
     assert small_buffer["min-rtt"] < plain / 2

@@ -361,7 +361,7 @@ class Subflow:
 
     @property
     def index(self) -> int:
-        """Place among the subflows: 0 is the one that opens the connection."""
+        """Place among the subflows. Subflow 0 opens the connection."""
 
     @property
     def is_usable(self) -> bool:
@@ -435,7 +435,7 @@ class SchedulerView:
 
     @property
     def opportunistic(self) -> int:
-        """Segments sent again so far on a faster subflow because they blocked the receive window."""
+        """Segments reinjected so far on a faster subflow because they blocked the receive window."""
 
     @property
     def subflows(self) -> tuple[Subflow, ...]:

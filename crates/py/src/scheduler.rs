@@ -121,7 +121,7 @@ impl Chooser {
 /// View of a connection over several paths. Each call gets new objects, which never change: a class may keep them.
 #[pyclass(frozen, name = "SchedulerView", module = "bentpipe._core")]
 pub(crate) struct View {
-    /// Without its paths.
+    /// Its list of paths is empty.
     view: SchedulerView,
     subflows: Vec<Py<Subflow>>,
 }
@@ -272,7 +272,7 @@ impl Object {
             Py::new(py, Subflow { index, name, path: *path })
         };
         let subflows = view.paths.iter().enumerate().map(subflow).collect::<PyResult<_>>()?;
-        // Numbers only: the paths are objects of their own.
+        // The paths are separate objects.
         let facts = SchedulerView { paths: Vec::new(), ..*view };
         let view = Bound::new(py, View { view: facts, subflows })?;
         let chosen = match &self.choose {

@@ -49,7 +49,7 @@ _KINDS: dict[type, str] = {
     Middlebox: "a middlebox",
     Scheduler: "a scheduler",
 }
-"""What custom classes are, by their base."""
+"""Kinds of custom classes, by their base."""
 _TOPICS: dict[type, str] = {CongestionControl: "cc", Middlebox: "middlebox", Scheduler: "scheduler"}
 """The topic of `choices` with the bundled ones."""
 
@@ -228,7 +228,7 @@ def unite_classes(*classes: Mapping[str, Own]) -> dict[str, Own]:
 
 
 def _name_kind(*classes: Own) -> str:
-    """The plural of what classes are; `classes` if they differ."""
+    """The plural of the kind of classes; `classes` if they differ in kind."""
     plurals = {CongestionControl: "congestion controls", Middlebox: "middleboxes", Scheduler: "schedulers"}
     found = {what for base, what in plurals.items() for each in classes if issubclass(each, base)}
     return found.pop() if len(found) == 1 else "classes"

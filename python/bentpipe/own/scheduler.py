@@ -27,7 +27,7 @@ class Scheduler(_core.Scheduler):
 
     `choose` is called for each segment of new data that the receive window allows. It returns one of `view.subflows`,
     or None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is not
-    `is_ready` is waited for, also one that has failed or has not joined yet.
+    `is_ready` is waited for, even if it has failed or has not joined yet.
 
     Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`).
 

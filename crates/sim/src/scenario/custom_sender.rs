@@ -30,7 +30,7 @@ pub(super) fn names(value: &Tree, name: &str) -> bool {
     matches!(kind, Some(Value::Text(kind)) if kind == name)
 }
 
-/// Puts a registered name in place of a custom class. Other keys of a table are settings of what is registered.
+/// Puts a registered name in place of a custom class. Other keys of a table are its settings.
 pub(super) fn put(value: &mut Tree, registered: &str, own: Own) {
     let stand_in = Value::Text(registered.into());
     match &mut value.value {
