@@ -83,6 +83,20 @@ class Hoards(bp.CongestionControl):
         self.all.append(ack.rtt_s)
 
 
+class Lingers(bp.CongestionControl):
+    """Sums over all of the past now and then."""
+
+    def __init__(self, init):
+        self.acks = 0
+
+    def on_ack(self, ack, path):
+        super().on_ack(ack, path)
+        self.acks += 1
+        if self.acks == 1000:
+            for _ in range(20_000):
+                pass
+
+
 class Trusts(bp.CongestionControl):
     def on_ack(self, ack, path):
         super().on_ack(ack, path)
@@ -100,6 +114,7 @@ class Trusts(bp.CongestionControl):
         (Shares, testing.copies_do_not_share, "a copy shares seen with its original"),
         (Lucky, testing.repeats_with_equal_seeds, "use random.Random"),
         (Hoards, testing.keeps_little, "elements after 60 s"),
+        (Lingers, testing.keeps_hooks_short, r"on_ack runs [234]\d,\d{3} lines of Python at "),
         (Trusts, testing.survives_hostile_paths, "TypeError"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),

@@ -119,3 +119,11 @@ def test_impossible_starts_are_refused(small, stagger):
 def test_a_margin_that_is_no_share_is_refused(small, fair):
     with pytest.raises(BentpipeError, match="is not a share between 0 and 100 %"):
         bp.mix(small, ["cubic", "vegas"], fair=fair, progress=False)
+
+
+def test_an_interval_that_says_nothing_has_no_numbers():
+    # Each has a run that delivered next to nothing, so their ratio may be anything.
+    found = judge(a=([1e-4, 100.0], [100.0, 1e-4]))
+    assert any(end is not None and abs(end) > 10 for end in found.harms["a"])
+    assert "(interval wider than 1000 %) of its goodput" in found.sentence
+    assert found.is_fair is None

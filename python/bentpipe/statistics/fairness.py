@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MORE_MAX = 1000
 """Most additional replications that are named. A harm so close to the margin is not decided by more of them."""
 
+FAR = 10.0
+"""Harm or gain above which an end of an interval has no meaning: a run delivered next to nothing."""
+
 
 @dataclass(frozen=True)
 class Fairness:
@@ -72,7 +75,9 @@ class Fairness:
         sign, changes = (1, "loses") if value >= 0 else (-1, "gains")
         bounds = (None, None) if low is None or high is None else sorted((100 * sign * low, 100 * sign * high))
         amount, _, ends = interval(100 * sign * value, *bounds).partition(" ")
-        most = f"{name} {changes} {amount} % {f'({ends[1:-1]} %) ' if ends else ''}of its goodput among its own kind"
+        is_far = any(end is not None and abs(end) > FAR for end in (low, high))
+        ends = f"interval wider than {100 * FAR:g}" if is_far else ends[1:-1]
+        most = f"{name} {changes} {amount} % {f'({ends} %) ' if ends else ''}of its goodput among its own kind"
         if self.replications == 1:
             return f"{within}: cannot tell from one replication; {most}"
         if self.is_fair is None:

@@ -5,6 +5,7 @@ from .checks import check_middlebox as check_middlebox
 from .checks import completes_a_transfer as completes_a_transfer
 from .checks import copies_do_not_share as copies_do_not_share
 from .checks import keeps_a_possible_window as keeps_a_possible_window
+from .checks import keeps_hooks_short as keeps_hooks_short
 from .checks import keeps_little as keeps_little
 from .checks import lets_a_transfer_pass as lets_a_transfer_pass
 from .checks import repeats_itself as repeats_itself
@@ -22,6 +23,7 @@ __all__ = [
     "completes_a_transfer",
     "copies_do_not_share",
     "keeps_a_possible_window",
+    "keeps_hooks_short",
     "keeps_little",
     "lets_a_transfer_pass",
     "repeats_itself",

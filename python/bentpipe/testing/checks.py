@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
@@ -37,6 +38,7 @@ __all__ = [
     "completes_a_transfer",
     "copies_do_not_share",
     "keeps_a_possible_window",
+    "keeps_hooks_short",
     "keeps_little",
     "lets_a_transfer_pass",
     "repeats_itself",
@@ -56,6 +58,9 @@ WINDOW_MAX = 2**40
 """Largest window in bytes that a congestion control may have."""
 KEPT_MAX = 20_000
 """Most elements that the lists and dicts of one connection may hold: several windows of a fast path."""
+
+HOOK_LINES_MAX = 10_000
+"""Most lines of Python that one call of a hook may run. A fast path has thousands of calls a second."""
 
 
 def check_congestion_control(cls: type[CongestionControl]) -> None:
@@ -191,6 +196,38 @@ def keeps_little(cls: type[CongestionControl]) -> None:
     assert kept[0] <= KEPT_MAX, f"its lists and dicts hold {kept[0]:,} elements after 60 s at 20 Mbit/s"
 
 
+def keeps_hooks_short(cls: type[CongestionControl]) -> None:
+    """No call of a hook runs more than `HOOK_LINES_MAX` lines. Lines are counted, so that no machine is too slow."""
+
+    def count_hook(hook: str) -> Callable[..., None]:
+        def call(self: Any, *given: Any) -> None:
+            lines = _count_lines(getattr(cls, hook), self, *given)
+            assert lines <= HOOK_LINES_MAX, f"{hook} runs {lines:,} lines of Python at {given[-1].now_s:.3f} s"
+
+        return call
+
+    hooks = {hook: count_hook(hook) for hook in HOOKS}
+    counted = type(cls.__name__, (cls,), {"name": find_name(cls), **hooks})
+    _run(counted, {"link.l.rate": "10 Mbit/s", "duration": "20 s"})
+
+
+def _count_lines(function: Callable[..., None], *given: Any) -> int:
+    """Call a function and count the lines that it runs. A debugger or coverage of the caller goes on afterwards."""
+    count, outer = 0, sys.gettrace()
+
+    def trace(frame: Any, event: str, value: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        function(*given)
+    finally:
+        sys.settrace(outer)
+    return count
+
+
 def survives_hostile_paths(cls: type[CongestionControl]) -> None:
     """No hook raises an error on paths with losses, outages, late and lost ACKs, marks and a closed window."""
     for sets in HOSTILE.values():
@@ -205,6 +242,7 @@ CONGESTION_CONTROL: tuple[Check, ...] = (
     copies_do_not_share,
     repeats_with_equal_seeds,
     keeps_little,
+    keeps_hooks_short,
     survives_hostile_paths,
 )
 """The checks of a congestion control."""
@@ -233,6 +271,8 @@ def survives_hostile_links(cls: type[Middlebox]) -> None:
 MIDDLEBOX: tuple[Check, ...] = (lets_a_transfer_pass, repeats_itself, survives_hostile_links)
 """The checks of a middlebox."""
 
+HOOKS = ("on_ack", "on_congestion", "on_rto")
+"""Hooks of a congestion control that change the window."""
 PATH: Mapping[str, Any] = {
     "duration": "30 s",
     "link": {
@@ -264,7 +304,7 @@ def _watch(cls: type[CongestionControl], look: Callable[[Any, str, Any], None]) 
 
         return call
 
-    hooks = {hook: watch_hook(hook) for hook in ("on_ack", "on_congestion", "on_rto")}
+    hooks = {hook: watch_hook(hook) for hook in HOOKS}
     return type(cls.__name__, (cls,), {"name": find_name(cls), **hooks})
 
 
