@@ -249,3 +249,12 @@ impl Congestion {
         }
     }
 }
+
+/// Effect of a congestion control on a path if no buffer bounds its window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unbounded {
+    /// A clause whose subject is the congestion control.
+    pub does: String,
+    /// Whether probe segments have the effect: queues with priorities prevent it, and a send buffer does not bound them.
+    pub is_probes: bool,
+}

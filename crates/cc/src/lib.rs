@@ -32,7 +32,9 @@ pub mod verdict;
 pub use coupled::{Coupled, Siblings};
 pub use custom::{Custom, CustomCc};
 pub use delay::*;
-pub use facts::{AckSample, Congestion, Delivery, Init, LostSegment, Marks, Pace, PathState, RateSample, HALF};
+pub use facts::{
+    AckSample, Congestion, Delivery, Init, LostSegment, Marks, Pace, PathState, RateSample, Unbounded, HALF,
+};
 pub use inside::{Inside, Insides, Quantity};
 pub use loss::*;
 pub use model::*;
@@ -179,15 +181,6 @@ pub trait CongestionControl {
     fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
     }
-}
-
-/// Effect of a congestion control on a path if no buffer bounds its window.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unbounded {
-    /// A clause whose subject is the congestion control.
-    pub does: String,
-    /// Whether probe segments have the effect: queues with priorities prevent it, and a send buffer does not bound them.
-    pub is_probes: bool,
 }
 
 /// Settings and signals that a congestion control uses, as declared in its line of the registry.

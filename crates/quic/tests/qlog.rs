@@ -91,7 +91,7 @@ fn each_end_has_a_file_of_its_events() {
     ends.iter().flat_map(|records| &records[1..]).for_each(check_fields);
 }
 
-/// Fields of each event, and those that it must have, as draft-ietf-quic-qlog-quic-events-06 §§4 to 7 defines them.
+/// Fields of each event, and those that it must have, as draft-ietf-quic-qlog-quic-events-06 §4 to §7 defines them.
 const FIELDS: [(&str, &[&str], &[&str]); 6] = [
     ("transport:packet_sent", &["header", "is_coalesced", "frames", "raw", "trigger"], &["header"]),
     ("transport:packet_received", &["header", "is_coalesced", "frames", "raw", "trigger"], &["header"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bentpipe.scenario.entries import find_entries
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,7 +41,7 @@ def choose_lines(result: RunResult, flows: Sequence[str]) -> list[Line]:
     If a run has more flows than `LINES_MAX`, of several kinds, each kind has a line: a mean over a call, a page and a
     backup has no meaning. Flows of one kind differ only in nodes and in the numbers in their names.
     """
-    kinds = set(result.scenario.flow_entries.values())
+    kinds = set(find_entries(result.scenario.to_dict()["flow"]).values())
     if len(result.scenario.flow_names) > LINES_MAX and 1 < len(kinds) <= LINES_MAX:
         return group_flows(result, flows)
     places = {flow: place for place, flow in enumerate(result.scenario.flow_names)}
@@ -48,7 +50,7 @@ def choose_lines(result: RunResult, flows: Sequence[str]) -> list[Line]:
 
 def group_flows(result: RunResult, flows: Sequence[str]) -> list[Line]:
     """Return a line for each kind of these flows, in the order of the scenario."""
-    kinds = result.scenario.flow_entries
+    kinds = find_entries(result.scenario.to_dict()["flow"])
     places = {kind: place for place, kind in enumerate(dict.fromkeys(kinds.values()))}
     found: dict[str, list[str]] = {}
     for flow in flows:

@@ -18,7 +18,6 @@ from bentpipe.errors import ScenarioError
 from bentpipe.formatting import count, html_table, span
 from bentpipe.own import loading
 from bentpipe.progress import Progress, choose_watch
-from bentpipe.scenario.entries import find_entries
 from bentpipe.scenario.writing import literals, readable, to_json
 
 if sys.version_info >= (3, 11):
@@ -429,11 +428,6 @@ class Scenario:
     @property
     def flow_names(self) -> list[str]:
         return self._core.flow_names
-
-    @property
-    def flow_entries(self) -> dict[str, str]:
-        """Entry of each flow, by name. Flows of one entry differ only in nodes and in the numbers in their names."""
-        return find_entries(self.to_dict()["flow"])
 
     @property
     def subflow_names(self) -> list[str]:

@@ -1,7 +1,7 @@
 //! Replaces custom schedulers of several paths by a registered one, because the schema knows only those.
 
 use super::custom_sender::{names, put};
-use super::tree::{Own, Tree};
+use super::tree::{OwnCode, Tree};
 use bentpipe_tcp::multi::{OwnScheduler, SchedulerKind};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) fn stand_in(tree: &mut Tree, schedulers: &[OwnScheduler]) {
         let multipath = flow.table_mut().and_then(|flow| flow.get_mut("multipath")?.table_mut());
         let Some(scheduler) = multipath.and_then(|multipath| multipath.get_mut("scheduler")) else { continue };
         if let Some(own) = schedulers.iter().find(|own| names(scheduler, own.name())) {
-            put(scheduler, SchedulerKind::MinRtt.name(), Own::Scheduler(own.clone()));
+            put(scheduler, SchedulerKind::MinRtt.name(), OwnCode::Scheduler(own.clone()));
         }
     }
 }

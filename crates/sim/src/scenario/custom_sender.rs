@@ -2,7 +2,7 @@
 
 use super::files::Sender;
 use super::transports::{tables_of, TRANSPORTS};
-use super::tree::{Own, Tree, Value};
+use super::tree::{OwnCode, Tree, Value};
 
 /// Replaces each custom congestion control by the registered congestion control that it extends, and records the
 /// original. A resolved scenario may contain it as a table whose `code` identifies the class at that time.
@@ -18,7 +18,7 @@ pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
 fn replace(transport: &mut Tree, senders: &[Sender]) {
     let Some(cc) = transport.table_mut().and_then(|table| table.get_mut("cc")) else { return };
     let Some(sender) = senders.iter().find(|sender| names(cc, sender.cc.name())) else { return };
-    put(cc, sender.like.name(), Own::Sender(sender.cc.clone()));
+    put(cc, sender.like.name(), OwnCode::Sender(sender.cc.clone()));
 }
 
 /// Whether the value, or its kind, is this name.
@@ -31,7 +31,7 @@ pub(super) fn names(value: &Tree, name: &str) -> bool {
 }
 
 /// Puts a registered name in place of a custom class. Other keys of a table are its settings.
-pub(super) fn put(value: &mut Tree, registered: &str, own: Own) {
+pub(super) fn put(value: &mut Tree, registered: &str, own: OwnCode) {
     let stand_in = Value::Text(registered.into());
     match &mut value.value {
         Value::Table(table) => {

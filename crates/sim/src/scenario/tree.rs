@@ -22,12 +22,12 @@ pub(super) struct Tree {
     /// Whether it was written under `[tcp]` and applies to a flow.
     pub(super) inherited: bool,
     /// Custom class that the value stands for.
-    pub(super) own: Option<Box<Own>>,
+    pub(super) own: Option<Box<OwnCode>>,
 }
 
 /// Custom class of the caller that a registered name stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Own {
+pub(super) enum OwnCode {
     Sender(CustomCc),
     Scheduler(OwnScheduler),
 }
@@ -93,16 +93,16 @@ impl Tree {
     /// Returns the custom congestion control that the value stands for.
     pub(super) fn own_sender(&self) -> Option<&CustomCc> {
         match self.own.as_deref()? {
-            Own::Sender(cc) => Some(cc),
-            Own::Scheduler(_) => None,
+            OwnCode::Sender(cc) => Some(cc),
+            OwnCode::Scheduler(_) => None,
         }
     }
 
     /// Returns the custom scheduler that the value stands for.
     pub(super) fn own_scheduler(&self) -> Option<&OwnScheduler> {
         match self.own.as_deref()? {
-            Own::Scheduler(scheduler) => Some(scheduler),
-            Own::Sender(_) => None,
+            OwnCode::Scheduler(scheduler) => Some(scheduler),
+            OwnCode::Sender(_) => None,
         }
     }
 
