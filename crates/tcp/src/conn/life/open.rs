@@ -155,9 +155,9 @@ impl Life {
         let Tcb { sender, cx, .. } = tcb;
         // The options of a SYN leave less room than those of the segments that follow.
         let room = self.fast_open.room(syn).min(sender.space.smss()).max(1) as u32;
-        let smss = std::mem::replace(&mut sender.space.smss, room);
+        let next_max = std::mem::replace(&mut sender.space.next_max, room);
         let sending = sender.poll(now, cx);
-        sender.space.smss = smss;
+        sender.space.next_max = next_max;
         if let Some(Sending { range, .. }) = sending {
             syn.len = range.payload() as u16;
             syn.flags = if range.has_fin { syn.flags.with(Flags::FIN) } else { syn.flags };
