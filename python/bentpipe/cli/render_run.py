@@ -12,7 +12,7 @@ from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
 from bentpipe.heads import head
 from bentpipe.metric import jain
-from bentpipe.scenario.entries import find_entries
+from bentpipe.plot.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
