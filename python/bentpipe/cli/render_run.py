@@ -10,9 +10,9 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
+from bentpipe.entries import find_entries
 from bentpipe.heads import head
 from bentpipe.metric import jain
-from bentpipe.plot.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

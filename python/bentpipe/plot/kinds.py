@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.plot.entries import find_entries
+from bentpipe.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

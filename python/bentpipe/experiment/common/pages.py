@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.plot.entries import find_entries
+from bentpipe.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

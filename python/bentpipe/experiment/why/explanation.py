@@ -195,7 +195,7 @@ def check(
     BentpipeError
         An unknown flow, a time outside the run, or a time without a flow.
     """
-    from bentpipe.plot.entries import find_entries
+    from bentpipe.entries import find_entries
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
     # An entry with a count is several flows. Only the whole run takes all of them.

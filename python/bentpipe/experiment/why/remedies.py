@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe import formatting
+from bentpipe.entries import find_entries
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.commands import file_word, given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.gaps import join_parts
-from bentpipe.plot.entries import find_entries
 from bentpipe.statistics.quality import stalls
 from bentpipe.trials.aims import FILM_BUFFER_S, Aim, find_aim
 from bentpipe.trials.changes import Change, Changes, Slow

@@ -10,11 +10,11 @@ import polars as pl
 
 from bentpipe import formatting
 from bentpipe.catalog import unknown
+from bentpipe.entries import find_entries
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.causes import CAUSES
 from bentpipe.experiment.why.explanation import check, why, with_series
 from bentpipe.experiment.why.gaps import join_parts
-from bentpipe.plot.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
