@@ -19,6 +19,7 @@ SHOWN = {
     "terminals": {*readable.SHOWN_TERMINALS},
     "drops": {*readable.SHOWN_DROPS},
     "datagrams": {name for name, _ in render_run._DATAGRAM_COLUMNS},
+    "subflows": {name for name, _ in render_run._SUBFLOW_COLUMNS},
     "completions": {name for name, _ in render_run._COMPLETION_COLUMNS},
 }
 

@@ -6,9 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 import bentpipe as bp
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.experiment.common.commands import run_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +94,13 @@ PAGES = TEXT.replace(
 )
 
 
+def test_the_time_of_a_flow_over_quic_is_that_of_its_links() -> None:
+    # Of the answer in slow start, the flights of 20 and 40 packets leave at 1.5 and 2.1 s, at 20 Mbit/s.
+    found = bp.run(bp.loads(TEXT, {"flow.web.quic.mtu": "1452 B"}), series=["carried_bps"]).time_spent(1.5, 2.5)
+    assert {each.part for each in found.parts} == {"link-busy", "path-free"}
+    assert found["link-busy"].share == pytest.approx(60 * 1480 * 8 / 20e6, rel=0.1)
+
+
 def test_a_comparison_of_pages_with_and_without_tls_has_a_hint() -> None:
     cases = "[case.h2]\nflow.web.app.tls_rtts = {}\n[case.h3]\nflow.web.quic = {{}}\n"
     open_, secured = (
@@ -127,3 +137,58 @@ def test_qlog_files_need_flows_over_quic_and_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BentpipeError, match="is a file"):
         bp.run(bp.loads(PAGES, {"flow.web.quic": "{}"}), qlog=tmp_path / "file")
+
+
+FILE = TEXT + "[flow.f]\nfrom = 'terminal'\nto = 'gateway'\napp = { kind = 'file', size = '500 kB' }\n"
+
+
+@pytest.mark.parametrize(("over_quic", "sets"), [(["web"], {"tcp.cc", "quic.cc"}), (["web", "f"], {"quic.cc"})])
+def test_a_congestion_control_is_set_for_each_transport(over_quic: list[str], sets: set[str]) -> None:
+    scenario = bp.loads(FILE, {f"flow.{name}.quic.mtu": "1452 B" for name in over_quic})
+    result = bp.run(scenario, cc="newreno")
+    assert set(result.flows["cc"]) == {"newreno"}
+    assert sets <= {key for key, _ in result.scenario.sets}
+    found = bp.compare(scenario, ["newreno", "bbr3"], replications=2)
+    assert found.estimate("newreno", "completion").value != found.estimate("bbr3", "completion").value
+
+
+def test_a_flow_keeps_its_own_congestion_control() -> None:
+    scenario = bp.loads(FILE, {"flow.web.quic.cc": "bbr3", "flow.f.quic.mtu": "1452 B"})
+    assert list(bp.run(scenario, cc="newreno").flows["cc"]) == ["newreno", "bbr3"]
+    with pytest.raises(ScenarioError, match="each flow has its own cc"):
+        bp.run(bp.loads(TEXT, {"flow.web.quic.cc": "bbr3"}), cc="newreno")
+
+
+def test_a_congestion_control_that_cannot_control_quic_is_refused() -> None:
+    scenario = bp.loads(TEXT, {"flow.web.quic.mtu": "1452 B"})
+    with pytest.raises(ScenarioError, match="cannot control QUIC: its dummy segments are segments of TCP"):
+        bp.compare(scenario, ["cubic", "peach"])
+    with pytest.raises(ScenarioError, match="no flow uses TCP\n.*quic.cc"):
+        bp.mix(scenario, ["cubic", "bbr3"])
+
+
+def test_commands_name_the_key_of_the_transport(tmp_path: Path) -> None:
+    base = tmp_path / "base.toml"
+    base.write_text(TEXT + "quic = {}\n")
+    done = CliRunner().invoke(app, ["run", str(base), "-c", "bbr3"])
+    assert done.exit_code == 0
+    assert "tcp.cc" not in done.stdout
+    done = CliRunner().invoke(app, ["run", str(base), "-c", "bbr3", "--set", "quic.cc=newreno"])
+    assert "quic.cc" in done.stderr
+    facts = {"verb": "compare", "source": str(base), "sets": [("quic.cc", '"reno"')], "senders": {}}
+    assert run_command(facts, {"tcp.cc": "bbr3"}, 3).endswith("base.toml --cc bbr3 --seed 3")
+
+
+def test_a_run_with_many_connections_keeps_its_result(tmp_path: Path) -> None:
+    more = {"flow.web.quic.mtu": "1452 B", "flow.web.app.response": "1 kB", "flow.web.app.reconnect": True}
+    sets = {**more, "flow.web.app.count": 251, "link.sat.delay": "1 ms"}
+    result = bp.run(bp.loads(TEXT, sets), qlog=tmp_path / "logs")
+    assert list(result.flows["outcome"]) == ["completed"]
+    assert "qlog of the first 250 connections" in result.notes
+    assert len(list((tmp_path / "logs").iterdir())) == 500
+
+
+def test_a_file_over_quic_has_no_datagrams(tmp_path: Path) -> None:
+    base = tmp_path / "base.toml"
+    base.write_text(TEXT + "quic = {}\n")
+    assert "All data arrived." in CliRunner().invoke(app, ["run", str(base)]).stdout

@@ -54,9 +54,13 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(_core.schema()))
 
 
+QUIC_CC = "quic.cc"
+"""Key of a scenario for the congestion control of all flows over QUIC."""
+
+
 @cache
 def cc_keys() -> tuple[str, ...]:
-    """Return the keys of a scenario for the congestion control of all flows, such as `tcp.cc`: one per transport."""
+    """Return the keys of a scenario for the congestion control of all flows, such as `tcp.cc`. Flows over QUIC have `QUIC_CC`."""
     content = schema()
     kinds = {each.get("$ref", "").rpartition("/")[2]: name for name, each in content["properties"].items()}
     return tuple(

@@ -42,7 +42,6 @@ _HEADS = {
     "delay_p99_s": "delay p99",
     "jitter_s": "jitter",
     # Subflows of flows over several paths.
-    "subflow": "subflow",
     "delivered_share": "share",
     "joins": "joins",
     "failures": "failures",

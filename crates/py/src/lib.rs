@@ -460,9 +460,10 @@ impl Run {
         if let Some(captures) = self.captures.take() {
             captures.finish()?;
         }
-        let result = self.simulation.finish(py)?;
+        let mut result = self.simulation.finish(py)?;
         if let Some(qlogs) = &self.qlogs {
             qlogs.check()?;
+            result.notes.extend(qlogs.note());
         }
         tables::result(py, &result)
     }

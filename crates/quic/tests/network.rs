@@ -121,6 +121,19 @@ fn persistent_congestion_leaves_two_datagrams() {
     assert_eq!(least, 2.0 * 1452.0);
 }
 
+/// A regular close is no failure, and neither is an idle timeout after which the next transfer opens a connection.
+#[test]
+fn successful_flows_have_no_failure() {
+    for app in [
+        "kind = 'request-response', request = '100 B', response = '50 kB', think = '40 s', count = 4, reconnect = true",
+        "kind = 'request-response', request = '100 B', response = '50 kB', think = '40 s', count = 4",
+    ] {
+        let result = run(&format!("app = {{ {app} }}\nquic = {{}}"), "");
+        assert_eq!(result.flows.text("outcome"), ["completed"], "{app}");
+        assert_eq!(result.quic.text("failure"), [""], "{app}");
+    }
+}
+
 /// A split proxy cannot read datagrams: the result is the same to the last bit.
 #[test]
 fn a_proxy_on_the_path_changes_nothing() {
@@ -187,6 +200,8 @@ fn impossible_keys_are_refused() {
     refused("quic = { cc = 'prague' }", "cannot control QUIC: the stack does not count marks");
     refused("quic = { handshake = { flight = '10 B' } }", "expected 300 B to 100 kB");
     refused("quic = { stream_window = '0 B' }", "expected at least one packet");
+    refused("quic = { send_window = '2000 GB' }", "at most 1000 GB");
+    refused("quic = { stream_window = '0.1 bdp' }", "B over the path of this flow");
     refused("quic = {}\ntcp = {}", "a flow has one transport");
     refused("quic = { window = '1 MB' }", "window");
     refused("quic = { idle_timeout = '0 s' }", "expected at least 1 ms");

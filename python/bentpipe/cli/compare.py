@@ -13,6 +13,7 @@ from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.senders import used_cc_keys
 from bentpipe.experiment.common.options import CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
 
@@ -90,7 +91,7 @@ def command(
         name_senders(cc)
     settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
-    refuse_unused(scenario, sets, settings, is_cc=cc is not None)
+    refuse_unused(scenario, sets, settings, used_cc_keys(scenario) if cc is not None else ())
 
     def work(progress: Any) -> Any:
         from bentpipe.experiment.compare import compare

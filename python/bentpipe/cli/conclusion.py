@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
+from bentpipe.catalog import QUIC_CC, cc_keys
 
 if TYPE_CHECKING:
     from bentpipe.experiment.single.run_result import RunResult
@@ -38,16 +39,9 @@ def _judge(result: RunResult) -> tuple[str, str, list[str]]:
     flows = result.rows("flows")
     if not any(row["goodput_bps"] for row in flows):
         return "No data arrived: check rates, delays and losses of the path.", "check", []
-    lost = [row for row in result.rows("datagrams") if (row["loss_pct"] or 0) > 0]
     timed = [row for row in flows if row["start_up_s"] is not None and row["goodput_bps"]]
     if not timed:
-        worst = max(lost, key=lambda row: row["loss_pct"], default=None)
-        text = (
-            "All datagrams arrived."
-            if worst is None
-            else f"{worst['flow']} lost {worst['loss_pct']:.3g} % of its packets."
-        )
-        return text, "why", []
+        return _judge_arrivals(result), "why", []
     row = max(timed, key=lambda row: row["delivered_bytes"] or 0)
     parts = {name: row[name] or 0.0 for name in LIMITS}
     name = max(parts, key=lambda each: parts[each])
@@ -63,6 +57,21 @@ def _judge(result: RunResult) -> tuple[str, str, list[str]]:
     return (sentence, "compare", ["--cc", "cubic,bbr3"]) if is_compared else (sentence, "why", [])
 
 
+def _judge_arrivals(result: RunResult) -> str:
+    """Return the sentence where no flow reports what limits it: of datagrams, and of streams over QUIC."""
+    datagrams, flows = result.rows("datagrams"), result.rows("flows")
+    lost = [row for row in datagrams if (row["loss_pct"] or 0) > 0]
+    if lost:
+        worst = max(lost, key=lambda row: row["loss_pct"])
+        return f"{worst['flow']} lost {worst['loss_pct']:.3g} % of its packets."
+    if datagrams:
+        return "All datagrams arrived."
+    if all(row["outcome"] == "completed" for row in flows):
+        return "All data arrived."
+    row = max(flows, key=lambda row: row["goodput_bps"] or 0.0)
+    return f"{row['flow']} got {formatting.quantity(row['goodput_bps'], 'bit/s')}."
+
+
 def _write_command(result: RunResult, verb: str, options: list[str]) -> str:
     """Write a command for the same scenario; empty if it was given in Python."""
     import shlex
@@ -75,7 +84,7 @@ def _write_command(result: RunResult, verb: str, options: list[str]) -> str:
         return ""
     given = spelled_arguments(facts)
     # Recorded series are of this run only, and a comparison sets the congestion control itself.
-    left_out = ("record.series", "tcp.cc") if verb == "compare" else ("record.series",)
+    left_out = ("record.series", *cc_keys(), QUIC_CC) if verb == "compare" else ("record.series",)
     pairs = list(zip(given[::2], given[1::2], strict=False))
     given = [word for pair in pairs if not pair[1].startswith(left_out) for word in pair]
     return shlex.join(["bentpipe", verb, file_word(facts["source"]), *options, *given])

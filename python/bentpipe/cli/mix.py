@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bentpipe.catalog import cc_keys
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
@@ -102,7 +103,7 @@ def command(
     named = {**scenario.cases, **settings}
     members = cc or ",".join(named)
     if not cc or not any(name in named for name in split_names(cc)):
-        refuse_unused(scenario, sets, settings, is_cc=cc is not None)
+        refuse_unused(scenario, sets, settings, cc_keys() if cc is not None else ())
 
     def work(progress: Any) -> Any:
         from bentpipe.experiment.mix import mix

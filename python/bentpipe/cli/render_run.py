@@ -77,14 +77,10 @@ def _subflows(subflows: Rows) -> Iterator[Table]:
     """Renders the subflows of flows over several paths."""
     if not subflows:
         return
-    shares = _all(subflows, "delivered_share")
+    found = {name: _all(subflows, name) for name, _ in _SUBFLOW_COLUMNS}
+    found["delivered_share"] = [None if share is None else 100 * share for share in found["delivered_share"]]
     columns = [
-        Shown(head("delivered_share"), [None if share is None else 100 * share for share in shares], "%"),
-        Shown(head("goodput_bps"), _all(subflows, "goodput_bps"), "bit/s"),
-        Shown(head("rtt_p50_s"), _all(subflows, "rtt_p50_s"), "s", "rtt"),
-        Shown(head("rtt_p95_s"), _all(subflows, "rtt_p95_s"), "s", "rtt"),
-        Shown(head("joins"), _all(subflows, "joins"), "1"),
-        Shown(head("failures"), _all(subflows, "failures"), "1"),
+        Shown(head(name), found[name], unit, "rtt" if name.startswith("rtt") else "") for name, unit in _SUBFLOW_COLUMNS
     ]
     yield make_rows("Subflows", "subflow", _all(subflows, "flow"), [], columns)
 
@@ -353,6 +349,14 @@ def _fairness(result: RunResult) -> str:
     return f", fairness (Jain) {', '.join(shown)}" if shown else ""
 
 
+_SUBFLOW_COLUMNS = (
+    ("delivered_share", "%"),
+    ("goodput_bps", "bit/s"),
+    ("rtt_p50_s", "s"),
+    ("rtt_p95_s", "s"),
+    ("joins", "1"),
+    ("failures", "1"),
+)
 _COMPLETION_COLUMNS = (
     ("transfers", "1"),
     ("unfinished", "1"),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.catalog import cc_keys
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import Title, check_places, print_result
@@ -92,10 +91,11 @@ def command(
 
     scenario = load(file, sets, seed, is_quiet=quiet)
     if cc is not None:
+        from bentpipe.experiment.common.senders import used_cc_keys
         from bentpipe.experiment.single.run import with_sender
         from bentpipe.scenario import overrides
 
-        overrides.refuse_replaced(overrides.pairs(sets), cc_keys(), "--cc")
+        overrides.refuse_replaced(overrides.pairs(sets), used_cc_keys(scenario), "--cc")
         scenario = with_sender(scenario, cc)
     if flent is not None and test is None:
         raise BentpipeError("--flent needs a test\n  expected --test rrul")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.catalog import cc_keys
 from bentpipe.cli.printing import Title, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import Interrupted
@@ -63,9 +62,9 @@ def carry_out(
 
 
 def refuse_unused(
-    scenario: Scenario, sets: Sequence[str], cases: Mapping[str, Mapping[str, Any]], *, is_cc: bool
+    scenario: Scenario, sets: Sequence[str], cases: Mapping[str, Mapping[str, Any]], cc: Sequence[str]
 ) -> None:
-    """Reject keys of `--set` that `--cc` or every case sets, too.
+    """Reject keys of `--set` that `--cc` or every case sets, too. `cc` names those of `--cc`; empty without it.
 
     Raises
     ------
@@ -75,8 +74,8 @@ def refuse_unused(
     from bentpipe.scenario import overrides
 
     given = overrides.pairs(sets, tables=["case"])
-    if is_cc:
-        overrides.refuse_replaced(given, cc_keys(), "--cc")
+    if cc:
+        overrides.refuse_replaced(given, cc, "--cc")
     else:
         keys = cases.values() if cases else overrides.case_keys(*scenario.written)
         overrides.refuse_replaced(given, overrides.common_keys(keys), "every case")

@@ -63,8 +63,8 @@ def compare(
         As in `run`. Without `cc` and `cases`, the scenario's own cases (`[case.NAME]`) are compared.
     cc : str, class, or sequence of these, optional
         Names of congestion controls, or `all` (`bentpipe list cc`). A custom congestion control is a class that extends
-        `CongestionControl`, or `FILE.py:CLASS`. Each replaces `[tcp] cc`. A flow that names its own congestion control
-        keeps it.
+        `CongestionControl`, or `FILE.py:CLASS`. Each replaces `cc` of `[tcp]`, and of `[quic]` for
+        flows over QUIC. A flow that names its own congestion control keeps it.
     cases : mapping, optional
         Overrides of each case, by its name and by dotted key:
         `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.

@@ -253,7 +253,7 @@ table! {
         blocked: whole, "1", "Frames of the sender that report a window of flow control as the limit (RFC 9000 §4.1).";
         unreadable: whole, "1", "Datagrams that their end could not read.";
         passed: whole, "1", "Packets of both directions that proxies passed on because they cannot read them. Each proxy counts.";
-        failure: text, "", "The stack's reason for the last connection that failed; empty without one.";
+        failure: text, "", "The stack's reason for the end of the last connection, if the flow or one of its transfers failed; otherwise empty.";
     }
 }
 

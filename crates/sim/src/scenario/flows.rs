@@ -79,7 +79,9 @@ pub(super) fn make_flows<'a>(
         let quic = entry.quic.clone().map(|quic| {
             // Data may flow both ways.
             let fastest = slowest_of(&lane.reverse_route, links, rtt, packet).max(slowest);
-            shared_quic(quic.over(keys::product(fastest, rtt, BDP), rtt))
+            let settled = quic.clone().over(keys::product(fastest, rtt, BDP), rtt);
+            keys::check_windows(&quic, settled.windows(), report, &path(["flow", flow.entry, "quic"]));
+            shared_quic(settled)
         });
         let multi = entry.multipath.as_ref().filter(|_| !entry.subflow.is_empty() && quic.is_none()).map(|config| {
             let all = &lanes[first..first + entry.subflow.len()];

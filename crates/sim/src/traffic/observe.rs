@@ -124,8 +124,14 @@ impl Traffic {
         flows.map(|((id, flow), totals)| quic_row(flow, &self.flows[id], totals, self.failure(id))).collect()
     }
 
-    /// Returns the stack's reason for the last connection of a flow that failed; empty without one.
+    /// Returns the stack's reason for the last connection that failed; empty if neither the flow nor one of its transfers
+    /// did. A connection also ends when its peer closes it, or when it is idle and the next transfer opens another.
     fn failure(&self, flow: FlowId) -> &str {
+        let state = &self.flows[flow];
+        let is_of_transfers = state.completions().is_some_and(|completions| completions.failed > 0);
+        if !state.has_failed && !is_of_transfers && state.arrived.is_none() {
+            return "";
+        }
         let sessions = self.pool.sessions.iter().filter(|session| session.flow == flow);
         let mut reasons = sessions.filter_map(|session| session.engine.as_ref()?.reason.as_deref());
         reasons.next_back().or_else(|| self.flows[flow].failure()).unwrap_or("")

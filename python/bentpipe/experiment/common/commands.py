@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.catalog import cc_keys
+from bentpipe.catalog import QUIC_CC, cc_keys
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.own import loading
 from bentpipe.own.fingerprint import compute_code
@@ -143,7 +143,8 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
     dropped = ("sweep.vary.", "case.") if cases else ("sweep.vary.",)
     given = [(key, text) for key, text in sets if not key.startswith(dropped)]
     # `--cc` sets these keys, and is refused beside them.
-    options = _arguments(given, cc_keys() if senders else ())
+    replaced = (*cc_keys(), QUIC_CC) if facts["verb"] == "compare" else cc_keys()
+    options = _arguments(given, replaced if senders else ())
     for name, values in cases.items():
         spelled = {key: _token(_spell_value(key, value, facts["senders"])) for key, value in values.items()}
         text = f"{name}: {'; '.join(f'{key}={value}' for key, value in spelled.items())}".strip()
@@ -180,9 +181,13 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     if given_in_python(facts) or not has_file(facts) or "case" in values:
         return ""
     sets = [(key, text) for key, text in _spelled_sets(facts) if not key.startswith(("sweep.", "case."))]
-    sets += [(key, _token(_spell_value(key, value, facts["senders"]))) for key, value in values.items()]
-    of_run = [(key, text) for key, text in effective(sets) if key != "seed"]
+    more = {key: _token(_spell_value(key, value, facts["senders"])) for key, value in values.items()}
+    # A comparison sets the key of each transport, as `--cc` does.
+    cc = more.pop(cc_keys()[0], None) if facts.get("verb") == "compare" else None
+    but = {"seed", *((*cc_keys(), QUIC_CC) if cc else ())}
+    of_run = [(key, text) for key, text in effective([*sets, *more.items()]) if key not in but]
     options = [part for key, text in of_run for part in ("--set", f"{key}={text}")]
+    options += ["--cc", cc] if cc else []
     return shlex.join(["bentpipe", "run", file_word(facts["source"]), *options, "--seed", str(seed)])
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.catalog import cc_keys
+from bentpipe.catalog import QUIC_CC, cc_keys
 from bentpipe.errors import ScenarioError
 from bentpipe.own import loading
 from bentpipe.scenario.overrides import checked_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bentpipe.errors import Problem
     from bentpipe.own.loading import Sender
@@ -37,12 +37,25 @@ def _place_problem(name: str, problem: Problem) -> Problem:
     return replace(problem, place=problem.place.replace("--set", f"case {name}:", 1))
 
 
+def used_cc_keys(scenario: Scenario) -> tuple[str, ...]:
+    """Name the keys of congestion controls for all flows: one for each transport that a flow uses."""
+    flows = scenario.to_dict()["flow"].values()
+    over_quic = {"quic" in flow for flow in flows}
+    return (*(cc_keys() if over_quic != {True} else ()), *((QUIC_CC,) if True in over_quic else ()))
+
+
 def name_senders(
     scenario: Scenario,
     cc: Sender | Iterable[Sender] | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
+    keys: Sequence[str] | None = None,
 ) -> dict[str, Scenario]:
     """Name the scenarios to compare, in the given order.
+
+    Parameters
+    ----------
+    keys : sequence of str, optional
+        Keys that the congestion control is set at. The default is those of all transports that a flow uses.
 
     Raises
     ------
@@ -52,7 +65,9 @@ def name_senders(
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared together\n  expected one of the two")
     if cc is not None:
-        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.name_senders(cc).items()}
+        keys = used_cc_keys(scenario) if keys is None else keys
+        named = loading.name_senders(cc)
+        return {name: scenario.with_sets([(key, sender) for key in keys]) for name, sender in named.items()}
     checked_names(cases or (), "a case")
     alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.catalog import cc_keys
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.days import locate_errors
 from bentpipe.experiment.common.senders import as_case, name_senders
@@ -50,7 +51,7 @@ class Plan:
         members: dict[str, Scenario] = {}
         for name in names:
             is_case = isinstance(name, str) and name in known
-            members |= {str(name): known[str(name)]} if is_case else name_senders(scenario, [name])
+            members |= {str(name): known[str(name)]} if is_case else name_senders(scenario, [name], keys=cc_keys())
         if len(members) < 2:
             given = ", ".join(members) or "none"
             raise ScenarioError(
@@ -102,6 +103,11 @@ class Plan:
             if base["flow"][flow]["app"]["kind"] not in DATAGRAMS
         }
         takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
+        if not takers and all("quic" in base["flow"][flow] for flow in transports):
+            raise ScenarioError(
+                "a mix varies the congestion control of TCP, and no flow uses TCP\n"
+                "  expected a flow without the table quic, or compare, which sets quic.cc"
+            )
         if not takers:
             raise ScenarioError(
                 "every flow would have the same transport in each case\n"

@@ -40,7 +40,7 @@ OF_DATAGRAMS = {
     "link-busy": "the slowest link of the route was in use",
     "path-free": "the slowest link of the route was free",
 }
-"""The parts of a window of datagrams, which wait for no congestion window."""
+"""The parts of a window of datagrams, and of a flow over QUIC, whose stack does not report what limits it."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
 """Part of each limit, by its number in `limited_by`; empty if links decide."""
 TWO_WAY = ("page", "request-response")
@@ -166,7 +166,8 @@ def time_spent(
     result = with_series(result, *SERIES)
     limits = result.series("limited_by", flow)
     edges, busy = _use(result, flow)
-    times = None if flow in result.datagrams["flow"] else limits["time_s"].to_list()
+    is_of_links = flow in result.datagrams["flow"] or flow in result.quic["flow"]
+    times = None if is_of_links else limits["time_s"].to_list()
     return divide_window(flow, begin, end, times, limits["limited_by"].to_list(), edges, busy)
 
 
@@ -184,8 +185,8 @@ def divide_window(
     Parameters
     ----------
     times_s, limits : sequence of float
-        The series `limited_by` of the flow. Before its first row the application had nothing to send. None: datagrams,
-        of which only links decide.
+        The series `limited_by` of the flow. Before its first row the application had nothing to send. None: datagrams
+        and flows over QUIC, of which only links are known.
     edges_s, busy : sequence of float
         Ends of intervals, and the share of each in which the slowest link was in use. The last share continues.
     """
@@ -213,7 +214,7 @@ def _pieces(
     edges_s: Sequence[float],
     busy: Sequence[float],
 ) -> Iterator[Piece]:
-    is_datagrams, times_s = times_s is None, times_s or ()
+    has_no_limits, times_s = times_s is None, times_s or ()
     cuts = sorted({start_s, end_s, *(cut for cut in (*times_s, *edges_s) if start_s < cut < end_s)})
     limit_at, use_at = -1, 0
     for begin, end in pairwise(cuts):
@@ -221,9 +222,9 @@ def _pieces(
             limit_at += 1
         while use_at < len(edges_s) and edges_s[use_at] <= begin:
             use_at += 1
-        part = OF_LIMITS[int(limits[limit_at])] if limit_at >= 0 else "" if is_datagrams else "sender-limited"
+        part = OF_LIMITS[int(limits[limit_at])] if limit_at >= 0 else "" if has_no_limits else "sender-limited"
         use = busy[min(use_at, len(busy) - 1)] if len(busy) else 0.0
-        yield Piece(begin, end, part, use, "path-free" if is_datagrams else "path-not-filled")
+        yield Piece(begin, end, part, use, "path-free" if has_no_limits else "path-not-filled")
 
 
 def _times(piece: Piece) -> list[tuple[str, float]]:

@@ -4,7 +4,7 @@ use crate::scenario::report::Report;
 use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
 use bentpipe_units::Duration;
 
-/// Largest window (1 TB). Larger thresholds are the same as none.
+/// Largest window (1 TiB). Larger thresholds are the same as none.
 pub(super) const WINDOW_MAX: u64 = 1 << 40;
 
 /// Checks the keys of growth and converts windows to bytes. `path` returns the path of keys in the transport's table.
@@ -16,7 +16,7 @@ pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn
         SlowStart::Limited { max_ssthresh } => {
             *max_ssthresh = in_bytes(*max_ssthresh);
             if !(2 * smss..=WINDOW_MAX).contains(&max_ssthresh.bytes(smss)) {
-                let expected = "expected at least 2 segments, at most 1 TB";
+                let expected = "expected at least 2 segments, at most 1000 GB";
                 report.value(&path(&["slow_start", "max_ssthresh"]), "is out of range", expected);
             }
         }

@@ -35,7 +35,7 @@ pub(super) use link::{Direction, Link, LinkKeys};
 pub(super) use multipath::{check_coupling, check_subflow_tcp, check_subflows, refuses_multipath, settle_multipath};
 pub(super) use profile::{check_points, delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::{check_bucket, check_queue};
-pub(super) use quic::{check_quic, refuses_quic, settle_over_quic};
+pub(super) use quic::{check_quic, check_windows, refuses_quic, settle_over_quic};
 pub(super) use radio::{Gauge, Modem, Modulation, Radio, Rain, Recommendation};
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Hop, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell,

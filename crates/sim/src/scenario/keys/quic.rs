@@ -12,7 +12,9 @@ const MTU_MAX: u32 = 16_383;
 /// Bytes of the server's flight: the parameters of the transport must fit.
 const FLIGHT: [u32; 2] = [300, 100_000];
 /// Largest window: the stack counts in 62 bits.
-const WINDOW_MAX: u64 = 1 << 40;
+const WINDOW_MAX: u64 = 1_000_000_000_000;
+
+const WINDOW_EXPECTED: &str = "expected at least one packet, at most 1000 GB";
 
 /// Checks the keys at `path`.
 pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) {
@@ -47,10 +49,11 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
         let is_possible = match window {
             QuicWindow::Auto => true,
             QuicWindow::Bytes(bytes) => (u64::from(quic.mtu)..=WINDOW_MAX).contains(&bytes),
-            QuicWindow::Bdp(millionths) => millionths > 0,
+            // `check_windows` knows the path.
+            QuicWindow::Bdp(_) => true,
         };
         if !is_possible {
-            report.value(&at(key), "is out of range", "expected at least one packet, at most 1 TB");
+            report.value(&at(key), "is out of range", WINDOW_EXPECTED);
         }
     }
     let keep_alive = match quic.keep_alive {
@@ -74,6 +77,17 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
         report.value(&at("cc"), "is a custom congestion control, which cannot control QUIC yet", expected);
     }
     check_hold(quic.processing, report, &at("processing"));
+}
+
+/// Checks windows in bdp, which are `windows` bytes over the path of a flow: of a stream, of the connection, for sending.
+pub(crate) fn check_windows(quic: &Quic, windows: [u64; 3], report: &mut Report<'_>, path: &[String]) {
+    let written = [quic.stream_window, quic.connection_window, quic.send_window];
+    let keys = ["stream_window", "connection_window", "send_window"];
+    for ((key, window), bytes) in keys.into_iter().zip(written).zip(windows) {
+        if matches!(window, QuicWindow::Bdp(_)) && !(u64::from(quic.mtu)..=WINDOW_MAX).contains(&bytes) {
+            report.value(&below(path, key), &format!("is {bytes} B over the path of this flow"), WINDOW_EXPECTED);
+        }
+    }
 }
 
 /// Sets the keys of an application that QUIC decides, and checks those that contradict it.

@@ -163,7 +163,7 @@ pub(crate) fn settle_open(config: &mut Config, is_given: impl Fn(&str) -> bool) 
 fn settle_windows(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     let smss = config.smss;
     if !(u64::from(smss)..=WINDOW_MAX).contains(&config.initial_window.bytes(smss)) {
-        let expected = "expected at least one segment, at most 1 TB";
+        let expected = "expected at least one segment, at most 1000 GB";
         report.value(&of.path(&["initial_window"]), "is out of range", expected);
     }
     if let InitialSsthresh::Segments(n) = config.initial_ssthresh {
@@ -171,7 +171,7 @@ fn settle_windows(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report
     }
     let least = 2 * u64::from(smss);
     if matches!(config.initial_ssthresh, InitialSsthresh::Bytes(n) if !(least..=WINDOW_MAX).contains(&n)) {
-        let expected = "expected at least 2 segments (RFC 5681 §3.1), at most 1 TB";
+        let expected = "expected at least 2 segments (RFC 5681 §3.1), at most 1000 GB";
         report.value(&of.path(&["initial_ssthresh"]), "is out of range", expected);
     }
 }
