@@ -163,7 +163,7 @@ def test_a_congestion_control_that_cannot_control_quic_is_refused() -> None:
     scenario = bp.loads(TEXT, {"flow.web.quic.mtu": "1452 B"})
     with pytest.raises(ScenarioError, match="cannot control QUIC: its dummy segments are segments of TCP"):
         bp.compare(scenario, ["cubic", "peach"])
-    with pytest.raises(ScenarioError, match="no flow uses TCP\n.*quic.cc"):
+    with pytest.raises(ScenarioError, match=r"no flow uses TCP\n.*quic\.cc"):
         bp.mix(scenario, ["cubic", "bbr3"])
 
 

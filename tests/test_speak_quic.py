@@ -236,6 +236,6 @@ def test_real_downloads_take_the_time_of_simulated_ones(path):
     if not pairs:
         pytest.skip("this machine is too busy: no run is trustworthy")
     ratios = [real_s / simulated_s for real_s, simulated_s in pairs]
-    # Nothing arrives before its time, and what the machine adds is extra: of few pairs, the shortest counts.
+    # Nothing arrives before its time, and the delay of the machine is extra: of few pairs, the shortest counts.
     ratio = sum(ratios) / len(ratios) if os.environ.get("BENTPIPE_ALL") else min(ratios)
     assert ratio == pytest.approx(1, abs=0.05)

@@ -60,7 +60,7 @@ QUIC_CC = "quic.cc"
 
 @cache
 def cc_keys() -> tuple[str, ...]:
-    """Return the keys of a scenario for the congestion control of all flows, such as `tcp.cc`. Flows over QUIC have `QUIC_CC`."""
+    """Return the keys of a scenario for the congestion control of all flows, such as `tcp.cc`. QUIC has `QUIC_CC`."""
     content = schema()
     kinds = {each.get("$ref", "").rpartition("/")[2]: name for name, each in content["properties"].items()}
     return tuple(

@@ -57,7 +57,7 @@ impl Qlogs {
         self.lock().trouble.take().map_or(Ok(()), |message| Err(BentpipeError::new_err(message)))
     }
 
-    /// Says that some connections have no files.
+    /// The note that some connections have no files.
     pub(crate) fn note(&self) -> Option<String> {
         let is_cut = self.lock().files > FILES_MAX;
         is_cut.then(|| format!("qlog of the first {} connections", FILES_MAX / 2))

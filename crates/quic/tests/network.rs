@@ -121,7 +121,7 @@ fn persistent_congestion_leaves_two_datagrams() {
     assert_eq!(least, 2.0 * 1452.0);
 }
 
-/// A regular close is no failure, and neither is an idle timeout after which the next transfer opens a connection.
+/// A regular close is no failure. An idle timeout, after which the next transfer opens a connection, is no failure either.
 #[test]
 fn successful_flows_have_no_failure() {
     for app in [

@@ -13,8 +13,8 @@ from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.senders import used_cc_keys
 from bentpipe.experiment.common.options import CHARTS, check_chart, check_options
+from bentpipe.experiment.common.senders import used_cc_keys
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:

@@ -57,8 +57,8 @@ def run(
         have the headers of the packets. A lost packet has the cause as a comment. A capture does not change the result.
     qlog : path, optional
         Folder for qlog files of flows over QUIC, one for each end of each connection: `FLOW-NUMBER-client.sqlog` and
-        `FLOW-NUMBER-server.sqlog`. They are qlog 0.3 as JSON text sequences, which qvis reads. The first 250 connections
-        have files. They do not change the result.
+        `FLOW-NUMBER-server.sqlog`. They are qlog 0.3 as JSON text sequences, which qvis reads. The first 250
+        connections have files. They do not change the result.
     progress : callable or bool, optional
         A callable that receives a `Progress` several times a second. True: show a bar, in a notebook or on the
         terminal. False: show no bar. By default, notebooks show a bar for work of more than a second.
