@@ -207,14 +207,7 @@ impl Emulation {
         peer: Option<usize>,
         secret: u64,
     ) -> PyResult<()> {
-        let place = |error: io::Error| EmulationError::new_err(format!("{}: {error}", file.unwrap_or_default()));
-        let service = match (service, file) {
-            ("send", Some(file)) => Service::Send(fs::read(file).map_err(place)?.into()),
-            ("take", Some(file)) => Service::Take(Box::new(BufWriter::new(File::create(file).map_err(place)?))),
-            ("take", None) => Service::Take(Box::new(io::sink())),
-            ("echo", _) => Service::Echo,
-            _ => Service::Bulk,
-        };
+        let service = open_service(service, file)?;
         let speaker = Speaker::new(&self.configs[host], MTU, peer.is_none().then_some(port), service, secret);
         // A connection of bentpipe's TCP always has the same port: the host has no others.
         let connect = peer.map(|peer| {
@@ -423,4 +416,16 @@ impl Emulation {
         count("duplicate_segments", |each| each.counters.duplicate_segments)?;
         Ok(about)
     }
+}
+
+/// Opens what an end of a connection does: `send` and `take` with a file, `take` without, `echo`, or else `bulk`.
+pub(crate) fn open_service(name: &str, file: Option<&str>) -> PyResult<Service> {
+    let place = |error: io::Error| EmulationError::new_err(format!("{}: {error}", file.unwrap_or_default()));
+    Ok(match (name, file) {
+        ("send", Some(file)) => Service::Send(fs::read(file).map_err(place)?.into()),
+        ("take", Some(file)) => Service::Take(Box::new(BufWriter::new(File::create(file).map_err(place)?))),
+        ("take", None) => Service::Take(Box::new(io::sink())),
+        ("echo", _) => Service::Echo,
+        _ => Service::Bulk,
+    })
 }

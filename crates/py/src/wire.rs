@@ -1,16 +1,14 @@
 //! QUIC on the wire: a host of bentpipe's QUIC at a socket of this process.
 
+use crate::emulation::open_service;
 use crate::{EmulationError, Scenario};
 use bentpipe_io::quic::{QuicReport, QuicSpeaker};
-use bentpipe_io::speaker::Service;
 use bentpipe_io::udp::UdpHost;
 use bentpipe_quic::{check_on_the_wire, Clock};
 use bentpipe_sim::spec::Quic;
 use bentpipe_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bentpipe's QUIC at a socket.
@@ -50,14 +48,7 @@ impl QuicHost {
         secret: u64,
     ) -> PyResult<Self> {
         let quic = settings(scenario)?;
-        let place = |error: io::Error| EmulationError::new_err(format!("{}: {error}", file.unwrap_or_default()));
-        let service = match (service, file) {
-            ("send", Some(file)) => Service::Send(fs::read(file).map_err(place)?.into()),
-            ("take", Some(file)) => Service::Take(Box::new(BufWriter::new(File::create(file).map_err(place)?))),
-            ("take", None) => Service::Take(Box::new(io::sink())),
-            ("echo", _) => Service::Echo,
-            _ => Service::Bulk,
-        };
+        let service = open_service(service, file)?;
         let peer = peer.map(|peer| peer.parse::<IpAddr>());
         let peer = peer.transpose().map_err(|error| EmulationError::new_err(format!("peer: {error}")))?;
         let own = match peer {
