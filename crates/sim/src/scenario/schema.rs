@@ -15,19 +15,29 @@ pub(super) fn shape() -> &'static Shape {
     SHAPE.get_or_init(|| {
         let mut shape = File::shape();
         shorten(&mut shape);
+        shape
+    })
+}
+
+/// Returns the shape of a scenario with the defaults of each host. Finding them takes four times as long as all else that
+/// reading a scenario needs, and only what is generated shows them.
+fn shape_with_hosts() -> &'static Shape {
+    static SHAPE: OnceLock<Shape> = OnceLock::new();
+    SHAPE.get_or_init(|| {
+        let mut shape = shape().clone();
         host_defaults::declare(&mut shape);
         shape
     })
 }
 
-/// Returns a table of the scenario by its name in the schema.
+/// Returns a table of the scenario by its name in the schema, with the defaults of each host.
 ///
 /// # Panics
 ///
 /// If no table has this name.
 pub(super) fn table(name: &str) -> &'static Table {
     let mut found = None;
-    each(shape(), &mut |shape| match shape {
+    each(shape_with_hosts(), &mut |shape| match shape {
         Shape::Table(table) if table.name == name => found = found.or(Some(table)),
         _ => {}
     });
@@ -36,12 +46,18 @@ pub(super) fn table(name: &str) -> &'static Table {
 
 /// Returns the shape of `[sky]`.
 pub(super) fn sky() -> &'static Shape {
-    &table("File").key("sky").expect("a scenario may have a sky").shape
+    of_key("sky")
 }
 
 /// Returns the shape of the media.
 pub(super) fn media() -> &'static Shape {
-    &table("File").key("medium").expect("a scenario may have media").shape
+    of_key("medium")
+}
+
+/// Returns the shape of a key of the file.
+fn of_key(name: &str) -> &'static Shape {
+    let Shape::Table(file) = shape() else { unreachable!("a file is a table") };
+    &file.key(name).expect("the file has this key").shape
 }
 
 /// Returns all formats of strings in a scenario.
