@@ -30,7 +30,12 @@ PATHS: dict[str, tuple[str, dict[str, Any]]] = {
 """Bundled scenarios with overrides, by name."""
 
 GEO_QUEUE = {"kind": "dualpi2", "max_rtt": "600 ms"}
-QUEUES: dict[str, Any] = {"drop-tail": "1 bdp", "codel": "codel", "dualpi2": "dualpi2", "dualpi2, GEO": GEO_QUEUE}
+QUEUES: dict[str, Any] = {
+    "drop-tail": "1 bdp",
+    "codel": "codel",
+    "dualpi2": {"kind": "dualpi2"},
+    "dualpi2, GEO": GEO_QUEUE,
+}
 """Queues of the satellite link by name. `codel` marks."""
 
 PAIRS = {"prague + cubic": ("prague", "cubic"), "cubic + cubic": ("cubic", "cubic")}
@@ -49,14 +54,10 @@ STARTS: dict[str, Any] = {
 TAILS: dict[str, dict[str, Any]] = {
     "as above": {},
     "Prague without slow start": {"flow.transfer.tcp.initial_ssthresh": "40 segments"},
-    "Prague 40 s later": {"flow.transfer.start": "40 s"},
-    "CUBIC 40 s later": {"flow.second.start": "40 s"},
-    '`slow_start = "hystart"`': {"flow.transfer.tcp.slow_start": "hystart"},
-    '`slow_start = "hystart"`, `detect = "delay"`': {
-        "flow.transfer.tcp.slow_start": {"kind": "hystart", "detect": "delay"}
-    },
-    '`classic_share = 0.0`': {"link.sat.forward.queue.classic_share": 0.0},
-    '`native = "ramp"`': {"link.sat.forward.queue.native": "ramp"},
+    "Prague starts 40 s later": {"flow.transfer.start": "40 s"},
+    "CUBIC starts 40 s later": {"flow.second.start": "40 s"},
+    "ten minutes": {"duration": "600 s"},
+    "L4S always first": {"link.sat.forward.queue": {"classic_share": 0.0}},
 }
 """Changes that show what one packet of L4S in a hundred waits for over GEO, by name."""
 
@@ -84,7 +85,8 @@ def measure_pair(path: str, queue: str, pair: str, change: dict[str, Any] | None
     }
     if first == "cubic":
         changes["flow.transfer.tcp.ecn"] = "classic"
-    changes |= change or {}
+    for key, value in (change or {}).items():
+        changes[key] = {**changes[key], **value} if isinstance(value, dict) else value
     runs = [bp.run(bp.load(name, changes), seed=seed) for seed in SEEDS]
     links = [run.links.filter(run.links["link"] == "sat.forward").row(0, named=True) for run in runs]
     rates = [dict(zip(run.flows["flow"], run.flows["goodput_bps"], strict=True)) for run in runs]

@@ -265,7 +265,7 @@ impl Sender {
         if self.extras.is_some() && self.is_link_error(now, cause, cx) {
             return ReduceOutcome::LinkError;
         }
-        let before = self.usage.in_slow_start.then_some(self.cc.cwnd());
+        let before = (self.cc.cwnd() < self.cc.ssthresh()).then_some(self.cc.cwnd());
         let outcome = self.reduce_for_congestion(now, cause, cx);
         if self.extras.is_some() {
             self.on_resume_reduction(now, cause, outcome, cx);
