@@ -87,7 +87,8 @@ impl Window {
             return;
         }
         if self.is_in_slow_start() && self.parts.as_ref().is_some_and(|parts| parts.algorithm.is_rapid()) {
-            insides.state("rapid-start", format_args!("ACKs are not late, so the window grows faster than in slow start"));
+            insides
+                .state("rapid-start", format_args!("ACKs are not late, so the window grows faster than in slow start"));
             return;
         }
         let delay = self.parts.as_ref().and_then(|parts| parts.algorithm.conservative());

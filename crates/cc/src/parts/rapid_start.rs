@@ -47,7 +47,11 @@ impl Rapid {
             RapidBound::Smaller => (least + tolerance).min(scaled),
         };
         let floor = self.quarters.iter().flatten().min();
-        if floor.is_some_and(|&floor| floor <= bound) { (1000.0 * (growth - 1.0)).round() as u64 } else { 1000 }
+        if floor.is_some_and(|&floor| floor <= bound) {
+            (1000.0 * (growth - 1.0)).round() as u64
+        } else {
+            1000
+        }
     }
 }
 

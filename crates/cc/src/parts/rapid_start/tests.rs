@@ -26,7 +26,11 @@ fn the_window_triples_while_acks_are_not_late() {
     let larger = RapidStart::default();
     let smaller = RapidStart { bound: RapidBound::Smaller, ..larger };
     for (config, least, bound) in [(larger, 600, 660), (smaller, 600, 604), (larger, 20, 24), (smaller, 20, 22)] {
-        assert_eq!([bound, bound + 1].map(|rtt| growth(config, least, rtt, least + 1)), [2000, 1000], "{least} {bound}");
+        assert_eq!(
+            [bound, bound + 1].map(|rtt| growth(config, least, rtt, least + 1)),
+            [2000, 1000],
+            "{least} {bound}"
+        );
     }
     assert_eq!(growth(RapidStart { growth: 2.5, ..larger }, 600, 600, 601), 1500);
     assert_eq!([3, 4].map(|least| growth(larger, least, least, 1)), [1000, 2000], "shorter paths never");
@@ -49,7 +53,12 @@ fn a_round_trip_of_early_acks_triples_the_window() {
             let init = Init { smss: SMSS, cwnd: 10 * SMSS, growth, ..Init::default() };
             let mut window = Window::new(init);
             let mut path = PathState { smss: SMSS, ..testbench::path(10 * SMSS) };
-            let ack = |rtt| AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: Some(rtt), ..AckSample::default() };
+            let ack = |rtt| AckSample {
+                newly_acked: segments * SMSS,
+                is_cwnd_limited: true,
+                rtt: Some(rtt),
+                ..AckSample::default()
+            };
             // Nothing counts yet: the window is not used.
             window.grow(&AckSample { is_cwnd_limited: false, ..ack(ms(600)) }, &path);
             path.now += ms(1200);

@@ -31,8 +31,13 @@ pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn
         SlowStart::Rapid(_) => {
             // A loss counts when it is found: other recoveries find one in a round trip, or not all.
             if !matches!(config.recovery, Recovery::Rack(_)) {
-                let message = format!("counts each lost segment, which recovery \"{}\" does not find", config.recovery.name());
-                report.value(&path(&["slow_start", "kind"]), &message, "expected recovery = \"rack\", or another slow start");
+                let message =
+                    format!("counts each lost segment, which recovery \"{}\" does not find", config.recovery.name());
+                report.value(
+                    &path(&["slow_start", "kind"]),
+                    &message,
+                    "expected recovery = \"rack\", or another slow start",
+                );
             }
         }
     }
