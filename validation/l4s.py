@@ -1,6 +1,6 @@
 """Measures L4S beside classic senders on satellite links: rates, waiting times, and the start of Prague over GEO.
 
-    python -m validation.l4s         # a minute
+    python -m validation.l4s         # three minutes
     python -m tools.docs l4s         # after that: the page
 
 The numbers go into `validation/data/l4s.json`.
@@ -16,7 +16,7 @@ import bentpipe as bp
 from bentpipe.statistics.estimates import estimate
 from validation import kept
 
-SEEDS = range(1, 6)
+SEEDS = range(1, 11)
 CONFIDENCE = 0.95
 ACM = {"points": [["0 s", "20 Mbit/s"], ["40 s", "12 Mbit/s"], ["80 s", "20 Mbit/s"]], "every": "120 s"}
 """A fade in rain: the modulation, and with it the rate, falls for 40 s."""
@@ -30,7 +30,12 @@ PATHS: dict[str, tuple[str, dict[str, Any]]] = {
 """Bundled scenarios with overrides, by name."""
 
 GEO_QUEUE = {"kind": "dualpi2", "max_rtt": "600 ms"}
-QUEUES: dict[str, Any] = {"drop-tail": "1 bdp", "codel": "codel", "dualpi2": "dualpi2", "dualpi2, GEO": GEO_QUEUE}
+QUEUES: dict[str, Any] = {
+    "drop-tail": "1 bdp",
+    "codel": "codel",
+    "dualpi2": {"kind": "dualpi2"},
+    "dualpi2, GEO": GEO_QUEUE,
+}
 """Queues of the satellite link by name. `codel` marks."""
 
 PAIRS = {"prague + cubic": ("prague", "cubic"), "cubic + cubic": ("cubic", "cubic")}
@@ -46,6 +51,17 @@ STARTS: dict[str, Any] = {
 """Congestion controls that start alone over GEO."""
 
 
+TAILS: dict[str, dict[str, Any]] = {
+    "as above": {},
+    "Prague without slow start": {"flow.transfer.tcp.initial_ssthresh": "40 segments"},
+    "Prague starts 40 s later": {"flow.transfer.start": "40 s"},
+    "CUBIC starts 40 s later": {"flow.second.start": "40 s"},
+    "ten minutes": {"duration": "600 s"},
+    "L4S always first": {"link.sat.forward.queue": {"classic_share": 0.0}},
+}
+"""Changes that show what one packet of L4S in a hundred waits for over GEO, by name."""
+
+
 def _mean(values: list[float | None]) -> tuple[float | None, float | None]:
     numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
     if np.isnan(numbers).all():
@@ -54,8 +70,8 @@ def _mean(values: list[float | None]) -> tuple[float | None, float | None]:
     return found.mean, found.half_width
 
 
-def measure_pair(path: str, queue: str, pair: str) -> dict[str, Any]:
-    """Rates and waiting times of two flows on one link."""
+def measure_pair(path: str, queue: str, pair: str, change: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Rates and waiting times of two flows on one link. `change` overrides other keys."""
     name, sets = PATHS[path]
     ends = {"from": "server", "to": "terminal", "app": "greedy"}
     kind = {"kind": "codel", "ecn": True} if queue == "codel" else QUEUES[queue]
@@ -69,6 +85,8 @@ def measure_pair(path: str, queue: str, pair: str) -> dict[str, Any]:
     }
     if first == "cubic":
         changes["flow.transfer.tcp.ecn"] = "classic"
+    for key, value in (change or {}).items():
+        changes[key] = {**changes[key], **value} if isinstance(value, dict) else value
     runs = [bp.run(bp.load(name, changes), seed=seed) for seed in SEEDS]
     links = [run.links.filter(run.links["link"] == "sat.forward").row(0, named=True) for run in runs]
     rates = [dict(zip(run.flows["flow"], run.flows["goodput_bps"], strict=True)) for run in runs]
@@ -104,11 +122,16 @@ def measure_start(cc: str) -> dict[str, Any]:
 
 def main() -> None:
     """Measure all, and keep the numbers."""
-    found: dict[str, Any] = {"pairs": {}, "starts": {}}
+    found: dict[str, Any] = {"pairs": {}, "tails": {}, "starts": {}}
     for path in PATHS:
         queues = [queue for queue in QUEUES if "GEO" in path or "GEO" not in queue]
         found["pairs"][path] = {queue: {pair: measure_pair(path, queue, pair) for pair in PAIRS} for queue in queues}
         kept.save("l4s", found)
+    geo = "GEO, 20 Mbit/s"
+    found["tails"] = {
+        name: {queue: measure_pair(geo, queue, "prague + cubic", change) for queue in ("dualpi2", "dualpi2, GEO")}
+        for name, change in TAILS.items()
+    }
     found["starts"] = {cc: measure_start(cc) for cc in STARTS}
     kept.save("l4s", found)
 

@@ -1,6 +1,6 @@
 """Compares the ends of slow start: when each comes, lost packets, and times of files.
 
-    python -m validation.slow_start         # a quarter of a minute
+    python -m validation.slow_start         # half a minute
     python -m tools.docs slow_start         # after that: the page
 
 The numbers go into `validation/data/slow_start.json`.
@@ -19,22 +19,29 @@ from validation import kept
 SEEDS = range(1, 11)
 SIZES = ("1 MB", "10 MB", "100 MB")
 CONFIDENCE = 0.95
-ENDS = {
-    "standard": "standard",
-    "hystart": "hystart",
-    "hystart++": "hystart++",
-    "search": "search",
-    "search, least": {"kind": "search", "look_back": "least"},
-    "search, least, stay": {"kind": "search", "look_back": "least", "leave": "stay"},
+PACED = {"tcp.pacing": "window"}
+ENDS: dict[str, dict[str, Any]] = {
+    "standard": {"tcp.slow_start": "standard"},
+    "standard, paced": {"tcp.slow_start": "standard", **PACED},
+    "hystart": {"tcp.slow_start": "hystart"},
+    "hystart++": {"tcp.slow_start": "hystart++"},
+    "search": {"tcp.slow_start": "search"},
+    "search, least": {"tcp.slow_start": {"kind": "search", "look_back": "least"}},
+    "search, least, stay": {"tcp.slow_start": {"kind": "search", "look_back": "least", "leave": "stay"}},
+    "rapid": {"tcp.slow_start": "rapid"},
+    "rapid, paced": {"tcp.slow_start": "rapid", **PACED},
+    "rapid, smaller": {"tcp.slow_start": {"kind": "rapid", "bound": "smaller"}},
 }
-"""Values of `tcp.slow_start` by name."""
+"""Settings of each end by name."""
+RAIN = {"points": [["0 s", "20 Mbit/s"], ["3 s", "12 Mbit/s"], ["60 s", "20 Mbit/s"]], "every": "300 s"}
+"""A fade in rain begins in slow start."""
 
 
 class Path(NamedTuple):
     """A scenario with one download."""
 
     scenario: str
-    sets: dict[str, str]
+    sets: dict[str, Any]
     flow: str
     rate_bps: float
     """Rate at the start of the run."""
@@ -45,14 +52,15 @@ PATHS = {
     "GEO, 20 Mbit/s, queue of 5 BDP, raised buffers": Path(
         "geo", {"link.sat.forward.queue": "5 bdp", "tcp.buffers": "raised"}, "transfer", 20e6
     ),
+    "GEO, 12 instead of 20 Mbit/s in rain from 3 s on": Path("geo", {"link.sat.forward.rate": RAIN}, "transfer", 20e6),
     "LEO, 100 Mbit/s, a handover every 15 s": Path("leo", {}, "transfer", 100e6),
     "Starlink as measured": Path("starlink", {}, "download", 150e6),
 }
 
 
-def measure(path: Path, end: Any) -> dict[str, Any]:
+def measure(path: Path, end: dict[str, Any]) -> dict[str, Any]:
     """Figures of one end of slow start on one path: means over the seeds with the half widths of their intervals."""
-    scenario = bp.load(path.scenario, {**path.sets, "tcp.cc": "cubic", "tcp.slow_start": end})
+    scenario = bp.load(path.scenario, {**path.sets, "tcp.cc": "cubic", **end})
     found: dict[str, Any] = {}
     for size in SIZES:
         file = {f"flow.{path.flow}.app": {"kind": "file", "size": size}, "duration": "300 s"}

@@ -10,6 +10,9 @@ from validation.slow_start import ENDS, SEEDS, SIZES
 NAMES = {name: f"`{name}`" for name in ENDS} | {
     "search, least": '`search`, `look_back = "least"`',
     "search, least, stay": '`search`, `look_back = "least"`, `leave = "stay"`',
+    "standard, paced": '`standard`, `pacing = "window"`',
+    "rapid, paced": '`rapid`, `pacing = "window"`',
+    "rapid, smaller": '`rapid`, `bound = "smaller"`',
 }
 
 

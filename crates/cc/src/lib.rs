@@ -44,7 +44,7 @@ pub use parts::careful_resume::{
     CarefulResume, PathLesson, PathObserver, ResumeFacts, ResumePhase, ResumeReason, Resumed, SavedPath,
 };
 pub use parts::loss_window::{Cwnd, Window};
-pub use parts::reallocation::Reallocations;
+pub use parts::{rapid_start::Convergence, reallocation::Reallocations};
 pub use probe_segments::ProbeSegments;
 pub use satellite::*;
 

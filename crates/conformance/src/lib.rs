@@ -58,9 +58,11 @@ pub const SCRIPTS: &[(&str, &str)] = &[
     ("rfc8511.script", include_str!("scripts/rfc8511.script")),
     ("rfc8985.script", include_str!("scripts/rfc8985.script")),
     ("rfc9293.script", include_str!("scripts/rfc9293.script")),
+    ("rfc9331.script", include_str!("scripts/rfc9331.script")),
     ("rfc9406.script", include_str!("scripts/rfc9406.script")),
     ("rfc9768.script", include_str!("scripts/rfc9768.script")),
     ("rfc9937.script", include_str!("scripts/rfc9937.script")),
+    ("rfc9959.script", include_str!("scripts/rfc9959.script")),
 ];
 
 /// Place in a script, with the fault there.

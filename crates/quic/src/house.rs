@@ -8,9 +8,10 @@
 //! reduction reduces nothing (RFC 9002 §7.3.1). A probe timeout moves no window; persistent congestion is a timeout.
 
 use crate::clock::Clock;
+use crate::rapid::Rapid;
 use crate::resume::{Flight, Resume};
 use crate::tap::Shared;
-use bentpipe_cc::keys::Growth;
+use bentpipe_cc::keys::{Growth, RapidStart, SlowStart};
 use bentpipe_cc::RateSample;
 use bentpipe_cc::{
     AckSample, CarefulResume, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState,
@@ -64,6 +65,10 @@ impl ControllerFactory for HouseFactory {
         Box::new(House {
             own,
             resume,
+            rapid: match self.growth.slow_start {
+                SlowStart::Rapid(settings) => Some(Rapid::new(settings)),
+                _ => None,
+            },
             factory: Arc::clone(&self),
             smss: mtu.into(),
             notes: VecDeque::new(),
@@ -88,6 +93,8 @@ struct House {
     own: Box<dyn Custom>,
     /// Careful resume, if it is on.
     resume: Option<Resume>,
+    /// Rapid start, if it is on.
+    rapid: Option<Rapid>,
     factory: Arc<HouseFactory>,
     /// Payload of UDP in a full datagram.
     smss: u64,
@@ -210,13 +217,21 @@ impl House {
 
     /// Reports the bytes of an ACK that may grow the window.
     fn grow(&mut self, now: Time, bytes: u64, rtt: Option<Duration>, is_cwnd_limited: bool) {
-        if bytes > 0 && self.resume.as_ref().is_none_or(Resume::may_grow) {
+        let is_held = self.rapid.as_ref().is_some_and(Rapid::is_converging);
+        if bytes > 0 && !is_held && self.resume.as_ref().is_none_or(Resume::may_grow) {
             let path = self.path(now);
             let sample = AckSample { newly_acked: bytes, is_cwnd_limited, rtt, marks: Marks::default() };
             self.own.on_ack(&sample, &path);
         }
         self.with_resume(now, |resume, own, flight| resume.on_ack(own, flight));
         self.report();
+    }
+
+    /// Gives rapid start the bytes of packets sent before the last reduction.
+    fn converge(&mut self, acked: u64, lost: u64, is_repaired: bool) {
+        if let Some(rapid) = &mut self.rapid {
+            rapid.pass(&mut *self.own, acked, lost, is_repaired);
+        }
     }
 
     /// Forgets packets that only acknowledge: the stack reports that they leave, and never their end.
@@ -325,6 +340,7 @@ impl Controller for House {
         if bytes == 0 {
             return;
         }
+        self.converge(bytes - grows, 0, grows > 0);
         let Some(newest) = newest else { return self.grow(now, grows, None, !app_limited) };
         let rtt = now.saturating_since(newest.sent_at);
         self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
@@ -379,9 +395,18 @@ impl Controller for House {
             } else {
                 (Congestion::Ecn { beta: None }, ResumeReason::EcnCe)
             };
+            let before = self.own.cwnd();
+            let ends_start = before < self.own.ssthresh();
+            let is_resumed = self.resume.as_ref().is_some_and(|resume| !resume.may_grow());
+            let is_long = self.least_rtt.is_some_and(|rtt| rtt >= RapidStart::LEAST_RTT);
             self.own.on_congestion(congestion, &path);
             self.with_resume(now, |resume, own, flight| resume.on_congestion(own, flight, reason));
+            let before = (ends_start && is_long && !is_resumed).then_some(before);
+            if let Some(rapid) = &mut self.rapid {
+                rapid.on_reduction(&mut *self.own, before, self.in_flight + lost_bytes, LEAST_WINDOW * self.smss);
+            }
         }
+        self.converge(0, lost_bytes, false);
         if is_persistent {
             // RFC 9002 §7.6.2 leaves the threshold to the loss: it is not cut twice.
             self.own.on_rto(false, &path);
@@ -390,6 +415,9 @@ impl Controller for House {
                 self.own.set_window(least, self.own.ssthresh());
             }
             self.with_resume(now, |resume, own, flight| resume.on_timeout(own, flight));
+            if let Some(rapid) = &mut self.rapid {
+                rapid.on_reduction(&mut *self.own, None, 0, 0);
+            }
             self.reduced_at = None;
             self.is_repairing = false;
         }
@@ -417,6 +445,7 @@ impl Controller for House {
         Box::new(Self {
             own: self.own.copy(),
             resume: self.resume.clone(),
+            rapid: self.rapid.clone(),
             factory: Arc::clone(&self.factory),
             notes: self.notes.clone(),
             ..*self

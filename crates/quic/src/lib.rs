@@ -28,6 +28,7 @@ mod house;
 mod migration;
 mod null;
 mod qlog;
+mod rapid;
 mod resume;
 mod setup;
 mod tap;

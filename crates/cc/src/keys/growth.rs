@@ -68,6 +68,9 @@ kinds! {
         /// Ends the first slow start when less arrives in a window of time than was sent a round trip before
         /// (draft-chung-ccwg-search-09).
         "search" => Search(Search);
+        /// Triples the window per round trip until ACKs come late, then doubles it. After the first loss the window
+        /// converges on the data that have arrived (draft-kazuho-ccwg-rapid-start). TCP needs `recovery` `rack`.
+        "rapid" => Rapid(RapidStart);
     }
 }
 
@@ -199,6 +202,38 @@ settings! {
         interpolation: SearchInterpolation = SearchInterpolation::Backward, "neqo, agreed with the authors";
         /// Whether the slow start after a timeout is watched, too.
         again: bool = false;
+    }
+}
+
+settings! {
+    /// Rapid start.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RapidStart {
+        /// Growth of the window per round trip while ACKs are not late.
+        growth: f64 = 3.0, [2.0, 4.0], "draft-kazuho-ccwg-rapid-start";
+        /// Rise of the delay up to which ACKs are not late.
+        tolerance: Duration = Duration::from_millis(4), "draft-kazuho-ccwg-rapid-start";
+        /// Smallest round trip times this factor is the other bound.
+        factor: f64 = 1.1, [1.0, 2.0], "draft-kazuho-ccwg-rapid-start; quicly: 35/32";
+        /// The bound that counts.
+        bound: RapidBound = RapidBound::Larger, "quicly; the draft: smaller";
+        /// Share of a loss in the converging window that a delivery takes, too (K).
+        k: f64 = 0.6111, [0.0, 1.0], "quicly and the draft of 2025: 11/18; the draft of 2026: 2/3";
+    }
+}
+
+impl RapidStart {
+    /// Shortest round trip that is worth it (quicly).
+    pub const LEAST_RTT: Duration = Duration::from_millis(4);
+}
+
+words! {
+    /// The bound of the delay in rapid start.
+    pub enum RapidBound {
+        /// The larger of the two. It is above the least round trip by a tenth over GEO.
+        "larger" => Larger,
+        /// The smaller of the two. It is above the least round trip by 4 ms over GEO.
+        "smaller" => Smaller,
     }
 }
 

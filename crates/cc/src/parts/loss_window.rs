@@ -86,6 +86,11 @@ impl Window {
                 .state("drain", format_args!("less arrives than was sent, so the window falls until both are equal"));
             return;
         }
+        if self.is_in_slow_start() && self.parts.as_ref().is_some_and(|parts| parts.algorithm.is_rapid()) {
+            insides
+                .state("rapid-start", format_args!("ACKs are not late, so the window grows faster than in slow start"));
+            return;
+        }
         let delay = self.parts.as_ref().and_then(|parts| parts.algorithm.conservative());
         match (self.is_in_slow_start(), delay) {
             (true, Some(least)) => insides.state(
@@ -149,15 +154,15 @@ impl Window {
             Some(segments) => ack.newly_acked.min(u64::from(segments) * self.smss),
             None => parts.counting.in_slow_start(ack.newly_acked, self.smss, parts.is_after_rto),
         };
-        let room = self.ssthresh - cwnd;
-        if counted / divisor < room || !(parts.counting.counts_bytes() || limit.is_some()) {
-            self.cwnd.grow_by(counted, 1, divisor);
+        let (room, thousandths) = (self.ssthresh - cwnd, parts.algorithm.thousandths());
+        if counted * thousandths / (1000 * divisor) < room || !(parts.counting.counts_bytes() || limit.is_some()) {
+            self.cwnd.grow_by(counted, thousandths, 1000 * divisor);
             return 0;
         }
         // The bytes beyond the threshold count in congestion avoidance.
         self.cwnd = Cwnd::new(self.ssthresh);
         parts.is_after_rto = false;
-        ack.newly_acked.saturating_sub(room.saturating_mul(divisor))
+        ack.newly_acked.saturating_sub(room.saturating_mul(1000 * divisor) / thousandths)
     }
 
     #[inline(never)]

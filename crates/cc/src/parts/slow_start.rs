@@ -2,6 +2,7 @@
 //!
 //! Signs are evaluated per round. A round ends when the data sent by its start is acknowledged.
 
+use super::rapid_start::Rapid;
 use super::search::{Exit, Search};
 use crate::keys::{Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, SlowStart};
 use crate::{AckSample, PathState};
@@ -16,6 +17,7 @@ pub(crate) enum Algorithm {
     HyStart(Signs),
     PlusPlus(DelayIncrease),
     Search(Search),
+    Rapid(Rapid),
 }
 
 impl Algorithm {
@@ -28,6 +30,7 @@ impl Algorithm {
             SlowStart::HyStart(config) => Self::HyStart(Signs::new(config)),
             SlowStart::HyStartPlusPlus(config) => Self::PlusPlus(DelayIncrease::new(config)),
             SlowStart::Search(config) => Self::Search(Search::new(config, initial_window)),
+            SlowStart::Rapid(config) => Self::Rapid(Rapid::new(config)),
         }
     }
 
@@ -62,6 +65,13 @@ impl Algorithm {
                     Exit::Drain(target) => target.min(cwnd),
                 })
             }
+            Self::Rapid(rapid) => {
+                rapid.watch(ack, path);
+                if !slow_start {
+                    *self = Self::Standard;
+                }
+                None
+            }
         }
     }
 
@@ -87,10 +97,11 @@ impl Algorithm {
         }
     }
 
-    /// Returns the most segments that an ACK may count for, if the algorithm has a limit.
+    /// Returns the most segments that an ACK may count for, if the algorithm counts bytes with its own limit.
     pub(crate) fn limit(&self) -> Option<u32> {
         match self {
             Self::PlusPlus(delay) => Some(delay.config.limit),
+            Self::Rapid(_) => Some(u32::MAX),
             _ => None,
         }
     }
@@ -105,6 +116,19 @@ impl Algorithm {
         }
     }
 
+    /// Returns the thousandths of the counted bytes by which the window grows.
+    pub(crate) fn thousandths(&self) -> u64 {
+        match self {
+            Self::Rapid(rapid) => rapid.thousandths(),
+            _ => 1000,
+        }
+    }
+
+    /// Whether the window grows faster than in slow start.
+    pub(crate) fn is_rapid(&self) -> bool {
+        matches!(self, Self::Rapid(rapid) if rapid.thousandths() > 1000)
+    }
+
     /// Returns the least round-trip time at the start of conservative slow start (HyStart++), while that lasts.
     pub(crate) fn conservative(&self) -> Option<Duration> {
         match self {
@@ -116,7 +140,7 @@ impl Algorithm {
     /// Reacts to a loss, a mark or a timeout.
     pub(crate) fn on_congestion(&mut self) {
         match self {
-            Self::Hoe(_) | Self::PlusPlus(_) => *self = Self::Standard,
+            Self::Hoe(_) | Self::PlusPlus(_) | Self::Rapid(_) => *self = Self::Standard,
             Self::HyStart(signs) => signs.round.end = 0,
             Self::Search(_) => self.end_search(),
             Self::Standard | Self::Limited { .. } => {}

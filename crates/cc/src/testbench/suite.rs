@@ -1,7 +1,9 @@
 //! The tests that every congestion control inherits from the registry.
 
 use crate::facts::RateSample;
-use crate::keys::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, WindowSize};
+use crate::keys::{
+    ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, RapidStart, Search, SlowStart, WindowSize,
+};
 use crate::settings::{Fields, Shape, Typed, Value};
 use crate::testbench::path;
 use crate::{
@@ -132,6 +134,8 @@ fn growths() -> Vec<Growth> {
         SlowStart::Hoe(Hoe::default()),
         SlowStart::HyStart(HyStart::default()),
         SlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
+        SlowStart::Search(Search::default()),
+        SlowStart::Rapid(RapidStart::default()),
     ];
     let increases = [
         Increase::Standard,

@@ -431,6 +431,7 @@ pub const CC_STATES: &[(&str, &str)] = &[
         "Grows slower than in slow start, because the round trip has grown (HyStart++, RFC 9406).",
     ),
     ("avoidance", "Probes for more slowly, above the threshold (RFC 5681 and others)."),
+    ("rapid-start", "Grows faster than in slow start, because ACKs are early (rapid start)."),
 ];
 
 /// Lists of happenings, recorded like a series: name, and meaning of a row.

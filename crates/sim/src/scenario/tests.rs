@@ -901,6 +901,8 @@ fn growth() -> impl Strategy<Value = Vec<(String, Json)>> {
         "hystart++",
         "search",
         r#"{"kind": "search", "window": 1.0, "bins": 2, "extra_bins": 1, "look_back": "least", "leave": "stay"}"#,
+        "rapid",
+        r#"{"kind": "rapid", "growth": 2.5, "tolerance": "0 s", "factor": 1.0, "bound": "smaller", "k": 1.0}"#,
         r#"{"kind": "limited", "max_ssthresh": "64 kB"}"#,
         r#"{"kind": "hoe", "pairs": 1, "resolution": "0 s"}"#,
         r#"{"kind": "hystart", "detect": "delay", "baseline": "last-round", "delay_max": "1 s"}"#,

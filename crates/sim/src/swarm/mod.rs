@@ -31,6 +31,7 @@ use draw::Dice;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use random::Sketch;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Returns the same swarm in every run, of `cases` networks unless the environment sets its number and its size.
@@ -408,6 +409,40 @@ fn the_swarm_covers_every_outcome() {
         let (stops, events) = (result.summary.text("stop"), result.events.text("event"));
         missing
             .retain(|wanted| ![causes, outcomes, stops, events].iter().any(|met| met.iter().any(|met| met == wanted)));
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("{missing:?}");
+}
+
+/// The swarm contains L4S with marks of both kinds, each end of slow start that ends by a loss or before it, and the
+/// phases of careful resume.
+#[test]
+fn the_swarm_covers_l4s_and_the_starts_of_connections() {
+    let mut missing: BTreeSet<&str> =
+        ["native", "coupled", "prague", "dctcp", "resume_unvalidated", "resume_retreat"].into();
+    missing.extend(["standard", "limited", "hoe", "hystart", "hystart++", "search", "rapid"]);
+    for seed in 0..12_000 {
+        let features = random::SETTINGS | random::ENDS | random::ERRORS | random::SERIES_KEPT;
+        let scenario = Sketch { seed, flows: 2, seconds: 10, features }.scenario();
+        let result = run(&scenario);
+        let sum = |name: &str| result.links.whole(name).iter().sum::<i64>();
+        let marked = [("native", sum("l4s_native_marks")), ("coupled", sum("l4s_coupled_marks"))];
+        missing.retain(|wanted| !marked.iter().any(|(name, packets)| name == wanted && *packets > 0));
+        let reductions = result.flows.whole("ecn_reductions");
+        let events = result.events.text("event");
+        for (flow, &reduced) in scenario.flows.iter().zip(reductions) {
+            let tcp = flow.tcp();
+            // Missing counts are negative.
+            if reduced > 0 {
+                missing.remove(tcp.cc.kind().name());
+            }
+            if tcp.cc.kind().takes().slow_start && events.iter().any(|event| event == "slow_start_exit") {
+                missing.remove(tcp.growth.slow_start.name());
+            }
+        }
+        missing.retain(|wanted| !events.iter().any(|event| event == wanted));
         if missing.is_empty() {
             return;
         }

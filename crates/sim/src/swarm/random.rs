@@ -247,7 +247,7 @@ impl Sketch {
 
     fn tcp(&self, dice: &mut Dice) -> Config {
         let cc = *dice.pick(CcKind::ALL);
-        let plain = Config { cc: cc.into(), recovery: cc.recovery(), ..Config::default() };
+        let plain = Config { cc: cc.into(), recovery: cc.recovery(), ecn: cc.ecn(), ..Config::default() };
         let (settings, ends) = (self.has(SETTINGS, dice), self.has(ENDS, dice));
         let mut table = Fields::default();
         Settings::write(&plain, &mut table);

@@ -18,6 +18,7 @@ mod plain;
 mod polls;
 mod probe_segments;
 mod random;
+mod rapid;
 mod records;
 mod requirements;
 mod resume;

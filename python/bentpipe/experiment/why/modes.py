@@ -42,6 +42,7 @@ NAMES = {
     "fast": "fast mode",
     "slow": "slow mode",
     "conservative-slow-start": "conservative slow start",
+    "rapid-start": "rapid start",
 }
 """States in words. Others keep their names."""
 DELAYED = {
@@ -49,7 +50,7 @@ DELAYED = {
     "competitive": "in its competitive mode, its rate is above the target that the delay of the queue allows",
 }
 """Reasons of falls within a state of Copa, which lowers its window for no other reason."""
-QUIET = ("slow-start", "avoidance")
+QUIET = ("slow-start", "rapid-start", "avoidance")
 """States that begin with an event."""
 UNKNOWN = "no recorded series explains it"
 """Reason of a fall that no series explains."""

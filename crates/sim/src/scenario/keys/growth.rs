@@ -1,7 +1,7 @@
 //! Start and growth of the window: checks of conflicting keys, and conversion of windows to bytes.
 
 use crate::scenario::report::Report;
-use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
+use bentpipe_tcp::{Config, CwndValidation, Increase, Recovery, SlowStart, SsthreshRounding, WindowSize};
 use bentpipe_units::Duration;
 
 /// Largest window (1 TiB). Larger thresholds are the same as none.
@@ -27,6 +27,18 @@ pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn
         SlowStart::HyStartPlusPlus(of) => {
             let bounds = [("min_rtt_threshold", of.min_rtt_threshold), ("max_rtt_threshold", of.max_rtt_threshold)];
             check_bounds(bounds[0], bounds[1], report, path);
+        }
+        SlowStart::Rapid(_) => {
+            // A loss counts when it is found: other recoveries find one in a round trip, or not all.
+            if !matches!(config.recovery, Recovery::Rack(_)) {
+                let message =
+                    format!("counts each lost segment, which recovery \"{}\" does not find", config.recovery.name());
+                report.value(
+                    &path(&["slow_start", "kind"]),
+                    &message,
+                    "expected recovery = \"rack\", or another slow start",
+                );
+            }
         }
     }
     let increase = config.growth.increase;

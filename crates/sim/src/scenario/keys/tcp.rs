@@ -488,6 +488,10 @@ mod tests {
             ("pacing = { kind = \"window\", burst = \"0 segments\" }", "is too small"),
             ("pacing = { kind = \"window\", gain = 0 }", "0.1 to 100"),
             ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
+            (
+                "slow_start = \"rapid\"\nrecovery = \"sack\"",
+                "counts each lost segment, which recovery \"sack\" does not",
+            ),
             ("careful_resume = \"on\"\ncc = \"bbr3\"", "sets a window, and cc \"bbr3\" computes"),
             ("careful_resume = \"on\"\nfeedback = \"xcp\"", "without feedback of routers"),
             ("careful_resume = { kind = \"on\", saved_rtt = \"0 s\" }", "saved_rtt = \"0 s\" is too small"),

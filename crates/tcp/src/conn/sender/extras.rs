@@ -9,6 +9,7 @@ use super::feedback::WindowFeedback;
 use super::mapped::{Backlog, Mapped};
 use super::polls::Polls;
 use super::probe_segments::Probes;
+use super::rapid::Rapid;
 use super::records::Records;
 use super::reported::Notified;
 use super::resume::Resume;
@@ -31,6 +32,8 @@ pub(crate) struct SenderExtras {
     pub(crate) feedback: Option<WindowFeedback>,
     /// Careful resume is on.
     pub(crate) resume: Option<Box<Resume>>,
+    /// Slow start is rapid start.
+    pub(crate) rapid: Option<Box<Rapid>>,
     /// Notices of errors are heeded.
     pub(crate) notified: Option<Notified>,
     /// Word of a router that came before data could be sent.

@@ -12,6 +12,7 @@
 //! | [`Reducer`](reduce) | how far the window falls, and whether it does |
 //! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
 //! | [`Resume`](resumed) | whether the window jumps to that of an earlier connection, and retreats |
+//! | [`Rapid`](rapid) | whether the window converges on what has arrived, after rapid start |
 //! | [`Notified`](notified) | reports of nodes of the network, and the retransmissions for them |
 //! | [`Undo`](undo) | spurious episodes, and the state to restore |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
@@ -37,6 +38,7 @@ mod poll;
 mod polls;
 mod probe_segments;
 mod prr;
+mod rapid;
 mod rate;
 mod records;
 mod recovery;
@@ -67,7 +69,7 @@ use super::clock::since;
 use super::context::Context;
 use super::timers::Timer;
 use super::Event;
-use crate::config::{ByteCounting, Config, CwndValidation};
+use crate::config::{ByteCounting, Config, CwndValidation, SlowStart};
 use ack::AckFacts;
 use ack_ratio::AckSeen;
 use bentpipe_cc::{AckSample, CongestionControl};
@@ -221,7 +223,7 @@ impl Sender {
     fn said_in_extras(&self) -> (bool, Marks) {
         let is_echoed = self.extras.as_ref().is_some_and(|extras| extras.is_echoed());
         let marks = self.extras.as_ref().map_or(Marks::default(), |extras| extras.marks());
-        (is_echoed || self.is_window_held(), marks)
+        (is_echoed || self.is_window_held() || self.is_converging(), marks)
     }
 
     /// The window, which was `before`, was grown or reduced by an ACK with these marks.
@@ -231,6 +233,7 @@ impl Sender {
             self.note_reduction(now, before, cx);
         }
         self.on_resume_ack(now, cx);
+        self.on_rapid_ack(now);
     }
 
     /// The rest of an advancing ACK, in detail.
@@ -304,6 +307,7 @@ impl Sender {
         }
         if self.extras.is_some() {
             self.on_resume_ack(now, cx);
+            self.on_rapid_ack(now);
         }
     }
 
@@ -544,6 +548,8 @@ impl Sender {
             flight_size: self.board.flight_size(),
             rtt: self.rtt.expected(),
             resumed: if self.extras.is_some() { self.resumed_pace(cx) } else { None },
+            // Rapid start spreads its first window over the round trip.
+            is_first: self.space.una == 0 && matches!(cx.config.growth.slow_start, SlowStart::Rapid(_)),
         }
     }
 }

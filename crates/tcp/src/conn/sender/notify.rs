@@ -2,6 +2,7 @@
 
 use super::ack::Ack;
 use super::episode::Phase;
+use super::reduce::{Cause, ReduceOutcome};
 use super::state::Sender;
 use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::clock::since;
@@ -66,10 +67,12 @@ impl Sender {
         if self.cc.cwnd() < before {
             cx.counters.ecn_reductions += 1;
             cx.report(Event::EcnReduction(self.space.una));
-            if self.usage.in_slow_start {
+            let was_start = self.usage.in_slow_start;
+            if was_start {
                 self.turn_slow_start(cx);
             }
             self.on_resume_congestion(now, ResumeReason::EcnCe, cx);
+            self.on_rapid_reduction(now, was_start.then_some(before), Cause::Mark, ReduceOutcome::Reduced);
         }
     }
 

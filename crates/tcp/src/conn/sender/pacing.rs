@@ -31,6 +31,8 @@ pub(crate) struct Paced {
     pub(crate) rtt: Option<Duration>,
     /// The pace of a window that careful resume has not proven yet.
     pub(crate) resumed: Option<Pace>,
+    /// The first window leaves, and takes a round trip.
+    pub(crate) is_first: bool,
 }
 
 impl Pacer {
@@ -83,7 +85,12 @@ pub(crate) fn rate(pacing: Pacing, own: Option<Pace>, cc: &Cc, paced: Paced) -> 
             let window = cc.cwnd().max(paced.flight_size);
             let is_slow_start = cc.cwnd() < cc.ssthresh() / 2;
             // Before the first sample there is no rate: the initial window goes at once.
-            Some(window_rate(window, if is_slow_start { gain_slow_start } else { gain }, paced.rtt?, paced))
+            let gain = match is_slow_start {
+                true if paced.is_first => 1000,
+                true => gain_slow_start,
+                false => gain,
+            };
+            Some(window_rate(window, gain, paced.rtt?, paced))
         }
     })
 }

@@ -194,8 +194,8 @@ impl Sender {
 
     /// The window falls as data are delivered, not at once (RFC 9937), from `flight` on, of which `sacked` has arrived.
     fn reduce_in_proportion(&mut self, flight: u64, sacked: u64, config: &Config) {
-        // RFC 9959 §3.5: a retreat has set the window already.
-        let is_at_once = config.reduction == Reduction::AtOnce || self.is_window_held();
+        // RFC 9959 §3.5: a retreat has set the window already. After rapid start the window itself falls step by step.
+        let is_at_once = config.reduction == Reduction::AtOnce || self.is_window_held() || self.is_converging();
         if is_at_once || !self.episode.is_reduced || self.cc.is_model_based() {
             return;
         }
@@ -265,9 +265,11 @@ impl Sender {
         if self.extras.is_some() && self.is_link_error(now, cause, cx) {
             return ReduceOutcome::LinkError;
         }
+        let before = (self.cc.cwnd() < self.cc.ssthresh()).then_some(self.cc.cwnd());
         let outcome = self.reduce_for_congestion(now, cause, cx);
         if self.extras.is_some() {
             self.on_resume_reduction(now, cause, outcome, cx);
+            self.on_rapid_reduction(now, before, cause, outcome);
         }
         outcome
     }
@@ -335,6 +337,7 @@ impl Sender {
         self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
         if self.extras.is_some() {
             self.on_resume_undo(now, cx);
+            self.on_rapid_undo();
         }
         if self.board.flight_size() > 0 {
             self.rtt.arm(now, &mut cx.timers);

@@ -152,6 +152,7 @@ impl Sender {
         }
         self.is_paced = cx.config.pacing != Pacing::Off || self.cc.paces();
         self.begin_resume(now, learnt, cx);
+        self.begin_rapid(cx);
         if paces_acks(&self.cc) {
             self.extras_mut().paces_acks = true;
         }

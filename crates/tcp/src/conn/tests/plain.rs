@@ -5,6 +5,7 @@ use super::*;
 use crate::conn::receiver::ReceiverExtras;
 use crate::conn::sender::SenderExtras;
 use crate::segment::Timestamps;
+use bentpipe_cc::keys::{Growth, RapidStart};
 use bentpipe_cc::{CcConfig, ScpsSettings};
 use bentpipe_cc::{ExplicitHeader, Notice};
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         records,
         feedback,
         resume,
+        rapid,
         notified,
         // It comes with an echo, and is gone when data can be sent.
         early_word: _,
@@ -41,6 +43,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         (records.is_some(), "records"),
         (feedback.is_some(), "feedback"),
         (resume.is_some(), "resume"),
+        (rapid.is_some(), "rapid"),
         (notified.is_some(), "notified"),
         (count.is_some(), "count"),
         (early > 0, "early"),
@@ -55,7 +58,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
     names.extend(has.iter().filter(|(is_on, _)| *is_on).map(|(_, name)| *name));
 }
 
-const ALL: usize = 17;
+const ALL: usize = 18;
 
 /// The client, after a handshake with a server that is configured alike.
 fn opened(config: &Config) -> Connection {
@@ -88,6 +91,7 @@ fn a_feature_of_segments_makes_a_connection_other_than_plain() {
         Config { ack: every, ..tcp.clone() },
         Config { auto_buffer: Some(10_000), ..tcp.clone() },
         Config { careful_resume: Some(CarefulResume::default()), ..tcp.clone() },
+        Config { growth: Growth { slow_start: SlowStart::Rapid(RapidStart::default()), ..tcp.growth }, ..tcp.clone() },
     ]);
     let mut names = BTreeSet::new();
     for config in cases {
