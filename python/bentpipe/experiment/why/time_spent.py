@@ -44,8 +44,6 @@ OF_DATAGRAMS = {
 """The parts of a window of datagrams, and of a flow over QUIC, whose stack does not report what limits it."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
 """Part of each limit, by its number in `limited_by`; empty if links decide."""
-TWO_WAY = ("page", "request-response")
-"""Applications whose answers are the data, which takes the reverse route."""
 
 
 @dataclass(frozen=True)
