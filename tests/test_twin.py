@@ -360,7 +360,7 @@ def test_a_real_transfer_is_judged_saved_and_drawn(tmp_path):
     assert all(run[name] is not None for run in found["runs"] for name in counted)
     if not all(trust["is_trustworthy"] for trust in found["trust"]):
         pytest.skip(found["verdict"])
-    assert {each["quantity"] for each in found["quantities"]} == set(quantities.BY_NAME)
+    assert {each["quantity"] for each in found["quantities"]} == {each.name for each in quantities.QUANTITIES}
     goodput = next(each for each in found["quantities"] if each["quantity"] == "goodput_bps")
     # A segment of 1500 B holds 1448 B of data.
     assert 15e6 < goodput["emulated"] < 20e6 * 1448 / 1500

@@ -351,8 +351,24 @@ class PacketSender:
 
 @final
 class Subflow:
-    """One path of a flow over several paths, as its scheduler sees it."""
+    """One path of a flow over several paths, as its scheduler sees it. Tests may make one."""
 
+    def __new__(
+        cls,
+        name: str,
+        index: int = 0,
+        *,
+        is_usable: bool = True,
+        has_room: bool = True,
+        srtt_s: float = 0.1,
+        rttvar_s: float = 0.0,
+        cwnd: int = 14_400,
+        flight_size: int = 0,
+        queued: int = 0,
+        smss: int = 1440,
+        pacing_rate: int | None = None,
+        is_starting: bool = False,
+    ) -> Subflow: ...
     def __copy__(self) -> Subflow: ...
     def __deepcopy__(self, _memo: object) -> Subflow: ...
     @property
@@ -413,8 +429,18 @@ class Subflow:
 
 @final
 class SchedulerView:
-    """A flow over several paths, as its scheduler sees it."""
+    """A flow over several paths, as its scheduler sees it. Tests may make one."""
 
+    def __new__(
+        cls,
+        subflows: Sequence[Subflow],
+        *,
+        now_s: float = 0.0,
+        window: int = 1 << 20,
+        room: int = 1 << 20,
+        unsent: int = 1 << 20,
+        opportunistic: int = 0,
+    ) -> SchedulerView: ...
     def __copy__(self) -> SchedulerView: ...
     def __deepcopy__(self, _memo: object) -> SchedulerView: ...
     @property
@@ -765,7 +791,14 @@ class Emulation:
         backend: str = "auto",
         offload: str = "auto",
         initial_window: int | None = None,
+        paths: Sequence[str] = (),
     ) -> Emulation: ...
+    def join_paths(self, host: int, are_backups: Sequence[bool]) -> None:
+        """Let Multipath TCP of the kernel open a subflow for each further path, from the addresses of a host."""
+
+    def multipath(self) -> dict[str, list[Any]]:
+        """Return connections over several paths, sampled as in `samples`."""
+
     def samples(self) -> dict[str, list[Any]]: ...
     @property
     def hosts(self) -> list[str]: ...

@@ -45,6 +45,7 @@ MAKERS = (
     "memory",
     "messages",
     "mitigations",
+    "multipath_kernel",
     "neighbours",
     "notices",
     "ns2_more",

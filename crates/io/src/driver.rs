@@ -8,6 +8,7 @@ use crate::calibrate;
 use crate::clock::{clock_ns, sleep};
 use crate::codec::{mark, Headers};
 use crate::host::{self, Host};
+use crate::mptcp::MultiConnection;
 use crate::offload::{self, Header, Joined};
 use crate::pcapng::Captures;
 use crate::samples::Samples;
@@ -160,6 +161,11 @@ impl Driver {
         self.samples.kept()
     }
 
+    /// Returns the connections over several paths, sampled like others.
+    pub fn multipath(&self) -> &[Sample<MultiConnection>] {
+        self.samples.multipath()
+    }
+
     /// Returns the end of the samples, if there were more than a million.
     pub fn samples_end(&self) -> Option<Time> {
         self.samples.end()
@@ -280,11 +286,14 @@ impl Driver {
             return;
         }
         let mut is_carried = false;
+        let leads = |way: &Way| {
+            let does = if is_for_all { way.own.is_none() } else { way.leads(headers.from, headers.to) };
+            way.host == host && does
+        };
         for at in 0..self.ways.len() {
             let (before, way) = (&self.ways[..at], self.ways[at]);
-            let leads = way.host == host && (is_for_all || way.to.contains(&headers.to));
             // Of several flows between two hosts, the first carries it.
-            if leads && !before.iter().any(|other| (other.host, other.peer) == (host, way.peer)) {
+            if leads(&way) && !before.iter().any(|other| other.peer == way.peer && leads(other)) {
                 self.enter_by(network, way, headers, header, packet);
                 is_carried = true;
             }

@@ -8,6 +8,7 @@
 use crate::confine;
 pub use crate::confine::WALLS;
 use crate::device::{Backend, Device, Offload, Wanted, Wire, NAME};
+use crate::mptcp::{self, Endpoint};
 use crate::netlink::{self, Beginning, Sampler};
 use crate::offload::Header;
 pub use crate::system::NotAllowed;
@@ -161,7 +162,7 @@ pub fn mount_names(hosts: &str) -> Result<(), NotAllowed> {
 pub struct Host {
     namespace: OwnedFd,
     device: Device,
-    addresses: [IpAddr; 2],
+    addresses: Vec<IpAddr>,
 }
 
 impl Host {
@@ -221,7 +222,28 @@ impl Host {
         step("the device up", up(NAME))?;
         // A system without IPv6 has hosts without it.
         let _ = set_v6(v6);
-        Ok(Self { namespace, device, addresses: [v4.into(), v6.into()] })
+        Ok(Self { namespace, device, addresses: vec![v4.into(), v6.into()] })
+    }
+
+    /// Gives the host a further address, in a network of 24 bits.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub fn add_address(&mut self, address: Ipv4Addr) -> Result<(), NotAllowed> {
+        self.enter()?;
+        step("another address", index(NAME).and_then(|device| netlink::add_address(device, address)))?;
+        self.addresses.push(address.into());
+        Ok(())
+    }
+
+    /// Lets connections of Multipath TCP have `more` subflows besides the first. Those that the host opens get them from
+    /// these addresses.
+    ///
+    /// # Errors
+    /// The kernel has no Multipath TCP, or does not allow so many subflows.
+    pub fn set_paths(&self, more: u32, endpoints: &[Endpoint]) -> io::Result<()> {
+        self.enter().map_err(|refused| refused.error)?;
+        mptcp::set_paths(more, endpoints)
     }
 
     /// Sets the initial state of all connections of the host.
@@ -230,10 +252,13 @@ impl Host {
     /// The kernel does not have the congestion control. It has those of [`congestion_controls`].
     pub fn set_beginning(&self, beginning: Beginning<'_>) -> io::Result<()> {
         self.enter().map_err(|refused| refused.error)?;
-        let [v4, v6] = self.addresses;
-        netlink::set_beginning(index(NAME)?, v4, beginning)?;
-        // A system without IPv6 has no such route.
-        let _ = netlink::set_beginning(index(NAME)?, v6, beginning);
+        for &address in &self.addresses {
+            let set = netlink::set_beginning(index(NAME)?, address, beginning);
+            // A system without IPv6 has no such route.
+            if address.is_ipv4() {
+                set?;
+            }
+        }
         Ok(())
     }
 

@@ -15,6 +15,7 @@
 //! | `landlock` | limits of programs: no change of mounts, no signals to others |
 //! | `seccomp` | limits of programs: denied system calls |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
+//! | `mptcp` | the kernel's Multipath TCP: paths of a host, connections over them |
 //! | `samples` | the connections of hosts during a run |
 //! | `filter` | a filter of real acknowledgements |
 //! | [`icmp`] | reports of routers: a packet was too large |
@@ -49,6 +50,8 @@ pub mod icmp;
 pub mod kernel;
 #[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
+pub mod mptcp;
 pub mod multipath;
 #[cfg(target_os = "linux")]
 pub mod netlink;

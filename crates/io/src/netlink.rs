@@ -1,5 +1,6 @@
 //! Messages to the kernel about a host's network: devices and routes by rtnetlink(7), connections by sock_diag(7).
 
+use crate::mptcp::MultiConnection;
 use crate::system::socket;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::{read, write};
@@ -8,8 +9,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bytes of the header of a message, and of the header of an attribute.
-const HEADER: usize = 16;
-const ATTRIBUTE_HEADER: usize = 4;
+pub(crate) const HEADER: usize = 16;
+pub(crate) const ATTRIBUTE_HEADER: usize = 4;
 /// Largest answer in bytes. The kernel splits longer ones.
 const ANSWER_MAX: usize = 1 << 16;
 /// Metrics of a route: locks, initial window, name of a congestion control (linux/rtnetlink.h).
@@ -24,6 +25,7 @@ const V6_PRIORITY: u32 = 256;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
+const INET_DIAG_REQ_PROTOCOL: u16 = 3;
 /// Connections that send or wait for an answer, by bits of their states (net/tcp_states.h). Excludes listening and
 /// closed ones.
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
@@ -33,7 +35,7 @@ const ABOUT: usize = 72;
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// Message, built from its start. Its header is completed at the end.
-fn message(kind: u16, flags: c_int, body: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u16, flags: c_int, body: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(HEADER + body.len());
     message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
@@ -45,7 +47,7 @@ fn message(kind: u16, flags: c_int, body: &[u8]) -> Vec<u8> {
 }
 
 /// Adds an attribute, padded to words of 32 bits.
-fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(crate) fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
     body.extend(((ATTRIBUTE_HEADER + value.len()) as u16).to_ne_bytes());
     body.extend(kind.to_ne_bytes());
     body.extend(value);
@@ -54,7 +56,12 @@ fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
 
 /// Sends a request of rtnetlink and waits until the kernel has executed it.
 fn done(request: &[u8]) -> io::Result<()> {
-    let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
+    execute(libc::NETLINK_ROUTE, request)
+}
+
+/// Sends a request by this protocol and waits until the kernel has executed it.
+pub(crate) fn execute(protocol: c_int, request: &[u8]) -> io::Result<()> {
+    let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, protocol)?;
     write(&socket, request)?;
     let mut answer = [0; 1024];
     let len = read(&socket, &mut answer[..])?;
@@ -73,6 +80,17 @@ pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
     body.extend([0; 8]);
     attribute(&mut body, libc::IFLA_TXQLEN, &packets.to_ne_bytes());
     done(&message(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body))
+}
+
+/// Gives a device a further address, in a network of 24 bits.
+pub(crate) fn add_address(device: c_int, address: Ipv4Addr) -> io::Result<()> {
+    // Family, length of the network, flags, scope, index.
+    let mut body = vec![libc::AF_INET as u8, 24, 0, libc::RT_SCOPE_UNIVERSE];
+    body.extend(device.to_ne_bytes());
+    for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
+        attribute(&mut body, kind, &address.octets());
+    }
+    done(&message(libc::RTM_NEWADDR, libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL, &body))
 }
 
 /// Pair of Ethernet devices. One of them is in another network namespace.
@@ -217,12 +235,33 @@ impl Sampler {
     ///
     /// The kernel gives no report.
     pub fn sample(&mut self, mut each: impl FnMut(Connection)) -> io::Result<()> {
+        let extensions = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
+        self.dump(libc::IPPROTO_TCP, extensions, |told| {
+            connection(told).map(&mut each);
+        })
+    }
+
+    /// Calls `each` with every connection over several paths. Its subflows are connections of TCP.
+    ///
+    /// # Errors
+    ///
+    /// The kernel gives no report.
+    pub fn sample_multipath(&mut self, mut each: impl FnMut(MultiConnection)) -> io::Result<()> {
+        self.dump(libc::IPPROTO_MPTCP, 1 << (INET_DIAG_INFO - 1), |told| {
+            let info = attributes(told).find_map(|(kind, value)| (kind == INET_DIAG_INFO).then_some(value));
+            ends(told).zip(info).and_then(|(ends, info)| MultiConnection::read(ends, info)).map(&mut each);
+        })
+    }
+
+    /// Calls `each` with the report of every connection of a protocol.
+    fn dump(&mut self, protocol: c_int, extensions: u8, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         for family in [libc::AF_INET, libc::AF_INET6] {
-            let extensions = 1_u8 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
-            let mut body = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
+            // Numbers of protocols may be larger than their byte.
+            let mut body = vec![family as u8, protocol as u8, extensions, 0];
             body.extend(STATES.to_ne_bytes());
             // Requests all connections.
             body.extend([0; 48]);
+            attribute(&mut body, INET_DIAG_REQ_PROTOCOL, &protocol.to_ne_bytes());
             write(&self.socket, &message(SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &body))?;
             while self.read_some(&mut each)? {}
         }
@@ -230,7 +269,7 @@ impl Sampler {
     }
 
     /// Reads a part of the answer. Returns whether there is more.
-    fn read_some(&mut self, each: &mut impl FnMut(Connection)) -> io::Result<bool> {
+    fn read_some(&mut self, each: &mut impl FnMut(&[u8])) -> io::Result<bool> {
         let len = read(&self.socket, &mut self.answer[..])?;
         let mut rest = &self.answer[..len];
         while let (Some(size), Some(kind)) = (number(rest, 0), half(rest, 4)) {
@@ -241,17 +280,16 @@ impl Sampler {
                     let error = number(rest, HEADER).map_or(libc::EBADMSG, |error| -(error as i32));
                     return Err(io::Error::from_raw_os_error(error));
                 }
-                _ => connection(&rest[HEADER..size]).map(&mut *each),
-            };
+                _ => each(&rest[HEADER..size]),
+            }
             rest = &rest[size.next_multiple_of(4).min(rest.len())..];
         }
         Ok(true)
     }
 }
 
-/// Reads the kernel's report of a connection: `inet_diag_msg` and its attributes. Returns `None` for an incomplete
-/// report.
-fn connection(told: &[u8]) -> Option<Connection> {
+/// Reads the addresses of a connection, here and there, in the kernel's report (`inet_diag_msg`).
+fn ends(told: &[u8]) -> Option<[SocketAddr; 2]> {
     let end = |port: usize, address: usize| {
         let port = u16::from_be_bytes(told.get(port..port + 2)?.try_into().ok()?);
         let bytes: [u8; 16] = told.get(address..address + 16)?.try_into().ok()?;
@@ -261,18 +299,32 @@ fn connection(told: &[u8]) -> Option<Connection> {
         };
         Some(SocketAddr::new(address, port))
     };
-    let (local, remote) = (end(4, 8)?, end(6, 24)?);
-    let (mut info, mut cc) = (None, String::new());
-    let mut rest = told.get(ABOUT..)?;
-    while let (Some(size), Some(kind)) = (half(rest, 0), half(rest, 2)) {
+    Some([end(4, 8)?, end(6, 24)?])
+}
+
+/// Returns the attributes of a report: their kinds and values.
+fn attributes(told: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = told.get(ABOUT..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (size, kind) = (half(rest, 0)?, half(rest, 2)?);
         let size = usize::from(size).clamp(ATTRIBUTE_HEADER, rest.len());
         let value = &rest[ATTRIBUTE_HEADER..size];
+        rest = &rest[size.next_multiple_of(4).min(rest.len())..];
+        Some((kind, value))
+    })
+}
+
+/// Reads the kernel's report of a connection: `inet_diag_msg` and its attributes. Returns `None` for an incomplete
+/// report.
+fn connection(told: &[u8]) -> Option<Connection> {
+    let [local, remote] = ends(told)?;
+    let (mut info, mut cc) = (None, String::new());
+    for (kind, value) in attributes(told) {
         match kind {
             INET_DIAG_INFO => info = Some(value),
             INET_DIAG_CONG => cc = String::from_utf8_lossy(value).trim_end_matches('\0').to_string(),
             _ => {}
         }
-        rest = &rest[size.next_multiple_of(4).min(rest.len())..];
     }
     // Places in `tcp_info` (linux/tcp.h), which only grows at its end.
     let info = info?;
@@ -297,15 +349,15 @@ fn connection(told: &[u8]) -> Option<Connection> {
     })
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn long(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 

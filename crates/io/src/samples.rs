@@ -1,5 +1,6 @@
 //! Samples the connections of hosts during a run, as the kernel reports them.
 
+use crate::mptcp::MultiConnection;
 use crate::netlink::{Connection, Sampler};
 use crate::speaker::{Report, Speaker};
 use crate::trust::{Endpoints, RoundTrip};
@@ -22,21 +23,33 @@ pub struct Way {
     pub peer: usize,
     /// Addresses of the host at the far end.
     pub to: [IpAddr; 2],
+    /// Address of this end on a further path of a connection: packets from it take this way, too. Such ways come before
+    /// those of the first path.
+    pub own: Option<IpAddr>,
     /// Port where packets enter the network. Packets that leave here go to the host.
     pub port: PortId,
 }
 
+impl Way {
+    /// Whether packets between these addresses of both hosts take it.
+    pub(crate) fn leads(&self, from: IpAddr, to: IpAddr) -> bool {
+        self.to.contains(&to) || self.own == Some(from)
+    }
+}
+
 /// Connection of a host at an instant.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct Sample<T = Connection> {
     /// Instant.
     pub at: Time,
     /// Index of the host.
     pub host: usize,
     /// Index of the host at the far end.
     pub peer: usize,
+    /// Port where its packets enter the network.
+    pub port: PortId,
     /// Report of the kernel.
-    pub connection: Connection,
+    pub connection: T,
 }
 
 /// Connections of all hosts over time.
@@ -45,6 +58,7 @@ pub(crate) struct Samples {
     samplers: Vec<Sampler>,
     next: Time,
     kept: Vec<Sample>,
+    multipath: Vec<Sample<MultiConnection>>,
     /// Last sample of each end of a connection: its place in `kept`, and the connection at its last report.
     latest: BTreeMap<(usize, SocketAddr, SocketAddr), (usize, Connection)>,
     /// Shortest time of a packet in each direction since the last sample.
@@ -63,6 +77,11 @@ impl Samples {
     /// Returns all samples, in order of time.
     pub(crate) fn kept(&self) -> &[Sample] {
         &self.kept
+    }
+
+    /// Returns the connections over several paths, in order of time.
+    pub(crate) fn multipath(&self) -> &[Sample<MultiConnection>] {
+        &self.multipath
     }
 
     /// Returns the instant of the last sample, if there was no room for more.
@@ -101,6 +120,9 @@ impl Samples {
         for (host, sampler) in samplers.iter_mut().enumerate() {
             // If the kernel stops reporting, the run has no more samples.
             let _ = sampler.sample(|connection| self.see(now, host, connection, ways));
+            if ways.iter().any(|way| way.own.is_some()) {
+                let _ = sampler.sample_multipath(|connection| self.see_multipath(now, host, connection, ways));
+            }
         }
         self.samplers = samplers;
         if let Some((host, speaker)) = own {
@@ -110,14 +132,10 @@ impl Samples {
     }
 
     fn see(&mut self, now: Time, host: usize, connection: Connection, ways: &[Way]) {
-        let far = |way: &&Way| way.host == host && way.to.contains(&connection.remote.ip());
-        let Some(peer) = ways.iter().find(far).map(|way| way.peer) else { return };
-        let arrived = |at: usize, from: usize| {
-            let both = ways.iter().zip(&self.arrivals);
-            both.filter(|(way, _)| (way.host, way.peer) == (at, from)).filter_map(|(_, path)| *path).min()
-        };
         let mut ends = [connection.local, connection.remote];
-        let mut newly = [arrived(peer, host), arrived(host, peer)];
+        let Some(at) = find(ways, host, ends) else { return };
+        // Both directions of a flow are neighbours.
+        let mut newly = [at ^ 1, at].map(|way| self.arrivals.get(way).copied().flatten());
         if ends[0] > ends[1] {
             ends.reverse();
             newly.reverse();
@@ -136,7 +154,18 @@ impl Samples {
             }
         }
         self.latest.insert(name, (self.kept.len(), connection.clone()));
-        self.kept.push(Sample { at: now, host, peer, connection });
+        let Way { peer, port, .. } = ways[at];
+        self.kept.push(Sample { at: now, host, peer, port, connection });
+    }
+
+    fn see_multipath(&mut self, now: Time, host: usize, connection: MultiConnection, ways: &[Way]) {
+        let ends = [connection.local, connection.remote];
+        let Some(Way { peer, port, .. }) = find(ways, host, ends).map(|at| ways[at]) else { return };
+        let mut earlier = self.multipath.iter().rev();
+        let latest = earlier.find(|each| each.host == host && [each.connection.local, each.connection.remote] == ends);
+        if latest.is_none_or(|latest| latest.connection != connection) {
+            self.multipath.push(Sample { at: now, host, peer, port, connection });
+        }
     }
 
     /// Returns the limits of the kernel's senders, and the round trips of the connection that was closest to its path.
@@ -161,6 +190,11 @@ impl Samples {
         let measured = Duration::from_micros(connection.min_rtt_us?.into());
         Some(RoundTrip { measured, path: there? + back? })
     }
+}
+
+/// Returns the place of the way of a host's connection between these ends.
+fn find(ways: &[Way], host: usize, [local, remote]: [SocketAddr; 2]) -> Option<usize> {
+    ways.iter().position(|way| way.host == host && way.leads(local.ip(), remote.ip()))
 }
 
 /// Returns the state of a connection of bentpipe, in the form of the kernel's.
@@ -214,6 +248,7 @@ mod tests {
             host: host.into(),
             peer: peer.into(),
             to: [address(peer); 2],
+            own: None,
             port: ports[usize::from(host)],
         };
         [way(0, 1), way(1, 0)]

@@ -7,17 +7,19 @@ use bentpipe_io::behind::Behind;
 use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Host, NotAllowed, Processes, WALLS};
+use bentpipe_io::mptcp::{Endpoint, MultiConnection};
 use bentpipe_io::netlink::Beginning;
 use bentpipe_io::pcapng::Captures;
 use bentpipe_io::proxy::Functions;
 use bentpipe_io::speaker::{Report, Service, Speaker};
 use bentpipe_sim::ids::{NodeId, PathId};
 use bentpipe_sim::spec::{self, App, Flow};
-use bentpipe_sim::RealPackets;
+use bentpipe_sim::{PortId, RealPackets};
 use bentpipe_tcp::Config;
 use bentpipe_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -28,7 +30,7 @@ use std::sync::Arc;
 const MTU: u16 = 1500;
 /// Port of a connection that bentpipe's TCP opens.
 const OWN_PORT: u16 = 49_152;
-/// Number of hosts: addresses of the network 10.77.0.0/24.
+/// Number of hosts: addresses of the network 10.77.0.0/24. Those of a further path are in the next networks.
 const HOSTS_MAX: usize = 254;
 
 pub(crate) fn not_allowed(refused: NotAllowed) -> PyErr {
@@ -78,6 +80,8 @@ pub(crate) struct Emulation {
     names: Vec<String>,
     /// Settings of bentpipe's TCP at each host: those of the host's first flow.
     configs: Vec<Config>,
+    /// Flows of real packets, with their ports.
+    ports: Vec<(String, [PortId; 2])>,
     /// Names of all nodes.
     nodes: Vec<String>,
     functions: Arc<Functions>,
@@ -105,6 +109,11 @@ fn passed(scenario: &spec::Scenario) -> Vec<(String, &'static str)> {
     functions.filter(|(_, function)| Functions::lets_pass(function)).map(|(node, each)| (node, each.name())).collect()
 }
 
+/// Returns the address of a host on a further path, from 1.
+fn address_on(path: usize, at: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 77, path as u8, at as u8 + 1)
+}
+
 fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
     let number = at as u8 + 1;
     (Ipv4Addr::new(10, 77, 0, number), Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number.into()))
@@ -113,9 +122,11 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 #[pymethods]
 impl Emulation {
     /// Makes a host for each node with a port. `pcap` is a file name with `{host}` and the number of bytes to keep of a
-    /// packet. `backend` is `auto`, `tun` or `packet`, `offload` is `auto`, `off` or `on`.
+    /// packet. `backend` is `auto`, `tun` or `packet`, `offload` is `auto`, `off` or `on`. `paths` are flows of real packets
+    /// that are paths of one connection, the first of them that of its first subflow.
     #[new]
-    #[pyo3(signature = (scenario, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
+    #[pyo3(signature = (scenario, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None, paths=vec![]))]
+    #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "those of Python")]
     fn new(
         scenario: &Bound<'_, Scenario>,
         pcap: Option<(String, Option<usize>)>,
@@ -123,6 +134,7 @@ impl Emulation {
         backend: &str,
         offload: &str,
         initial_window: Option<u32>,
+        paths: Vec<String>,
     ) -> PyResult<Self> {
         let backend = match backend {
             "tun" => Backend::Tun,
@@ -145,17 +157,25 @@ impl Emulation {
         if names.len() > HOSTS_MAX {
             return Err(EmulationError::new_err(format!("{} hosts, expected at most {HOSTS_MAX}", names.len())));
         }
-        let mut ways = Vec::new();
-        for flow in flows() {
-            let ports = simulation
+        let (mut ways, mut ports) = (Vec::new(), Vec::new());
+        let path_of = |flow: &&Flow| paths.iter().position(|path| *path == flow.name).unwrap_or(0);
+        // Ways of further paths come first.
+        let mut in_order: Vec<&Flow> = flows().collect();
+        in_order.sort_by_key(|flow| Reverse(path_of(flow)));
+        for flow in in_order {
+            let both = simulation
                 .network()?
                 .ports(&flow.name)
                 .map_err(|refused| EmulationError::new_err(refused.to_string()))?;
             let ends = [flow.from, flow.to].map(|node| names.partition_point(|known| known.as_str() < name(node)));
-            for (port, host, peer) in [(ports[0], ends[0], ends[1]), (ports[1], ends[1], ends[0])] {
-                let (v4, v6) = address(peer);
-                ways.push(Way { host, peer, to: [IpAddr::V4(v4), IpAddr::V6(v6)], port });
+            for (port, host, peer) in [(both[0], ends[0], ends[1]), (both[1], ends[1], ends[0])] {
+                let (to, own): ([IpAddr; 2], _) = match path_of(&flow) {
+                    0 => ([address(peer).0.into(), address(peer).1.into()], None),
+                    path => ([address_on(path, peer).into(); 2], Some(address_on(path, host).into())),
+                };
+                ways.push(Way { host, peer, to, own, port });
             }
+            ports.push((flow.name.clone(), both));
         }
         let config_at = |host: &String| {
             let is_at_host = |flow: &Flow| [flow.from, flow.to].iter().any(|&end| name(end) == host);
@@ -175,7 +195,11 @@ impl Emulation {
         host::mount_names(&table).map_err(not_allowed)?;
         let wanted = Wanted { mtu: MTU, backend, offload };
         let make = |at| Host::with(address(at).0, address(at).1, &wanted);
-        let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
+        let mut hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
+        for path in 1..paths.len() {
+            let mut all = hosts.iter_mut().enumerate();
+            all.try_for_each(|(at, host)| host.add_address(address_on(path, at))).map_err(not_allowed)?;
+        }
         let mut with_configs = hosts.iter().zip(&configs);
         with_configs.try_for_each(|(host, config)| host.set_buffers(config)).map_err(not_allowed)?;
         if cc.is_some() || initial_window.is_some() {
@@ -186,7 +210,41 @@ impl Emulation {
         let nodes = scenario.nodes.iter().map(|node| node.name.clone()).collect();
         let passed = passed(scenario);
         let driver = Driver::new(hosts, ways, captures);
-        Ok(Self { simulation, driver, names, configs, nodes, functions, passed, own: None, processes: None })
+        Ok(Self { simulation, driver, names, configs, ports, nodes, functions, passed, own: None, processes: None })
+    }
+
+    /// Lets the kernel's Multipath TCP open a subflow for each further path, from the addresses of a host. The paths are
+    /// backups or not.
+    #[expect(clippy::needless_pass_by_value, reason = "a list of Python")]
+    fn join_paths(&self, host: usize, are_backups: Vec<bool>) -> PyResult<()> {
+        let endpoint = |(at, &is_backup): (usize, &bool)| Endpoint { address: address_on(at + 1, host), is_backup };
+        let endpoints: Vec<Endpoint> = are_backups.iter().enumerate().map(endpoint).collect();
+        let set = self.driver.hosts().iter().enumerate().try_for_each(|(at, each)| {
+            each.set_paths(are_backups.len() as u32, if at == host { &endpoints } else { &[] })
+        });
+        set.map_err(|error| {
+            EmulationError::new_err(format!(
+                "this kernel does not open {} subflows: {error}\n  expected Linux 5.11 or later with Multipath TCP (CONFIG_MPTCP), and at most 9 subflows",
+                are_backups.len() + 1
+            ))
+        })
+    }
+
+    /// Returns the connections of the kernel over several paths while they changed: one column per fact.
+    fn multipath<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let about = PyDict::new(py);
+        let samples = self.driver.multipath();
+        about.set_item("time_s", samples.iter().map(|each| each.at.as_secs_f64()).collect::<Vec<_>>())?;
+        about.set_item("host", samples.iter().map(|each| self.names[each.host].as_str()).collect::<Vec<_>>())?;
+        about.set_item("peer", samples.iter().map(|each| self.names[each.peer].as_str()).collect::<Vec<_>>())?;
+        let count = |name: &str, value: fn(&MultiConnection) -> Option<u64>| {
+            about.set_item(name, samples.iter().map(|each| value(&each.connection)).collect::<Vec<_>>())
+        };
+        count("subflows", |each| Some(u64::from(each.more_subflows) + 1))?;
+        count("acked_bytes", |each| each.acked_bytes)?;
+        count("received_bytes", |each| each.received_bytes)?;
+        count("reinjected_bytes", |each| each.reinjected_bytes)?;
+        Ok(about)
     }
 
     /// Returns the names of the hosts.
@@ -339,6 +397,11 @@ impl Emulation {
         }
         let (about, samples) = (PyDict::new(py), self.driver.samples());
         column(&about, "time_s", samples, |sample| sample.at.as_secs_f64())?;
+        let flow = |sample: &Sample| {
+            let found = self.ports.iter().find(|(_, ports)| ports.contains(&sample.port));
+            found.map(|(name, _)| name.as_str())
+        };
+        column(&about, "flow", samples, flow)?;
         column(&about, "host", samples, |sample| self.names[sample.host].as_str())?;
         column(&about, "port", samples, |sample| sample.connection.local.port())?;
         column(&about, "peer", samples, |sample| self.names[sample.peer].as_str())?;

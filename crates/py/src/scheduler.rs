@@ -5,13 +5,17 @@
 
 use crate::own::{self, Trouble};
 use bentpipe_tcp::multi::{Choice, OwnScheduler, PathView, Scheduler, SchedulerView};
-use pyo3::exceptions::PyTypeError;
+use bentpipe_units::{Duration, Rate, Time};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
 
 /// Hooks that a class may override.
 pub(crate) const HOOKS: [&str; 1] = ["choose"];
+
+/// Longest time of a test in seconds.
+const SECONDS_MAX: f64 = 1e6;
 
 /// Scheduler class that a scenario may name.
 #[derive(Debug)]
@@ -128,6 +132,22 @@ pub(crate) struct View {
 
 #[pymethods]
 impl View {
+    /// Makes a view for tests.
+    #[new]
+    #[pyo3(signature = (subflows, *, now_s=0.0, window=1 << 20, room=1 << 20, unsent=1 << 20, opportunistic=0))]
+    fn new(
+        subflows: Vec<Py<Subflow>>,
+        now_s: f64,
+        window: u64,
+        room: u64,
+        unsent: u64,
+        opportunistic: u64,
+    ) -> PyResult<Self> {
+        let now = Time::ZERO + duration(now_s)?;
+        let view = SchedulerView { now, window, room, unsent, opportunistic, paths: Vec::new() };
+        Ok(Self { view, subflows })
+    }
+
     #[getter]
     fn now_s(&self) -> f64 {
         self.view.now.as_secs_f64()
@@ -169,8 +189,56 @@ pub(crate) struct Subflow {
     path: PathView,
 }
 
+/// Reads a time of a test, in seconds.
+fn duration(seconds: f64) -> PyResult<Duration> {
+    if (0.0..=SECONDS_MAX).contains(&seconds) {
+        return Ok(Duration::from_secs_f64(seconds));
+    }
+    Err(PyValueError::new_err(format!("a time of {seconds} s\n  expected 0 to {SECONDS_MAX:.0} s")))
+}
+
 #[pymethods]
 impl Subflow {
+    /// Makes a subflow for tests.
+    #[new]
+    #[pyo3(signature = (
+        name, index=0, *, is_usable=true, has_room=true, srtt_s=0.1, rttvar_s=0.0, cwnd=14_400, flight_size=0, queued=0,
+        smss=1440, pacing_rate=None, is_starting=false
+    ))]
+    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "those of Python")]
+    fn new(
+        name: &Bound<'_, PyString>,
+        index: usize,
+        is_usable: bool,
+        has_room: bool,
+        srtt_s: f64,
+        rttvar_s: f64,
+        cwnd: u64,
+        flight_size: u64,
+        queued: u64,
+        smss: u64,
+        pacing_rate: Option<u64>,
+        is_starting: bool,
+    ) -> PyResult<Self> {
+        let srtt = duration(srtt_s)?;
+        let path = PathView {
+            is_usable,
+            has_room,
+            srtt,
+            rttvar: duration(rttvar_s)?,
+            srtt_min: srtt,
+            srtt_max: srtt,
+            cwnd,
+            flight: flight_size,
+            queued,
+            smss,
+            pacing_rate: pacing_rate.map(Rate::from_bps),
+            is_starting,
+            ..PathView::default()
+        };
+        Ok(Self { index, name: Some(name.clone().unbind()), path })
+    }
+
     #[getter]
     fn name<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         self.name.as_ref().map_or_else(|| PyString::new(py, ""), |name| name.bind(py).clone())
@@ -221,7 +289,7 @@ impl Subflow {
     }
     #[getter]
     fn pacing_rate(&self) -> Option<u64> {
-        self.path.pacing_rate.map(bentpipe_units::Rate::as_bps)
+        self.path.pacing_rate.map(Rate::as_bps)
     }
     #[getter]
     fn is_starting(&self) -> bool {

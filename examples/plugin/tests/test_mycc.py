@@ -1,5 +1,5 @@
 import pytest
-from bentpipe_mycc import MyCc, Shed
+from bentpipe_mycc import MyCc, Shed, Spread
 
 from bentpipe import testing
 
@@ -12,3 +12,8 @@ def test_mycc(check):
 @pytest.mark.parametrize("check", testing.MIDDLEBOX)
 def test_shed(check):
     check(Shed)
+
+
+@pytest.mark.parametrize("check", testing.SCHEDULER)
+def test_spread(check):
+    check(Spread)

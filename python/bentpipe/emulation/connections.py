@@ -20,6 +20,7 @@ ENDS = ["host", "port", "peer", "peer_port"]
 """Columns that name one end of a connection."""
 SCHEMA: dict[str, Any] = {
     "time_s": pl.Float64,
+    "flow": pl.String,
     "host": pl.String,
     "port": pl.Int64,
     "peer": pl.String,
@@ -39,6 +40,15 @@ SCHEMA: dict[str, Any] = {
     "rwnd_limited_s": pl.Float64,
     "send_buffer_limited_s": pl.Float64,
 }
+MULTIPATH: dict[str, Any] = {
+    "time_s": pl.Float64,
+    "host": pl.String,
+    "peer": pl.String,
+    "subflows": pl.Int64,
+    "acked_bytes": pl.Int64,
+    "received_bytes": pl.Int64,
+    "reinjected_bytes": pl.Int64,
+}
 SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_s", "flight_size_bytes", "pacing_rate_bps")
 """Columns that are series of a run, too."""
 OWN, KERNEL = " (bentpipe)", " (kernel)"
@@ -50,6 +60,11 @@ UNCERTAIN = ("spurious_retransmissions",)
 def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
     """Converts the samples of the engine to a table."""
     return pl.DataFrame(columns, schema=SCHEMA)
+
+
+def multipath(columns: dict[str, list[Any]]) -> pl.DataFrame:
+    """Converts the samples of connections over several paths to a table."""
+    return pl.DataFrame(columns, schema=MULTIPATH)
 
 
 def connections(found: pl.DataFrame) -> pl.DataFrame:
@@ -73,9 +88,9 @@ def own(scenario: Scenario, senders: Iterable[str], *, is_quic: bool = False) ->
     return preset + OWN, list(dict.fromkeys(senders))
 
 
-def select_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
-    """The samples of the connection between two hosts that sent most, at the end that sent."""
-    between = found.filter(pl.col("host").is_in(ends), pl.col("peer").is_in(ends))
+def select_flow(found: pl.DataFrame, flow: str) -> pl.DataFrame:
+    """The samples of the connection of a flow that sent most, at the end that sent."""
+    between = found.filter(pl.col("flow") == flow)
     if between.is_empty():
         return between
     most = connections(between).sort("acked_bytes", descending=True, maintain_order=True).head(1)
@@ -120,7 +135,7 @@ def with_rows(
     ports = {name: (flow["from"], flow["to"]) for name, flow in find_ports(scenario).items()}
     rows = []
     for name, ends in ports.items():
-        between = connections(found.filter(pl.col("host").is_in(ends), pl.col("peer").is_in(ends)))
+        between = connections(found.filter(pl.col("flow") == name))
         if between.is_empty():
             continue
         most = between.sort("acked_bytes", descending=True, maintain_order=True).row(0, named=True)
@@ -176,8 +191,8 @@ def with_series(
     tables = dict(recorded)
     if found.is_empty():
         return tables
-    for flow, about in find_ports(scenario).items():
-        rows = select_flow(found, (about["from"], about["to"]))
+    for flow in find_ports(scenario):
+        rows = select_flow(found, flow)
         for name in SERIES:
             # A round trip of 0 was not measured yet.
             kept = rows.filter(pl.col(name).is_not_null() & (pl.col(name) > 0))

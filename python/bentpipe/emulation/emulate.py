@@ -20,6 +20,7 @@ from bentpipe.emulation import connections, quic
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.attempts import ATTEMPTS_MAX, repeat_until_trustworthy
 from bentpipe.emulation.launch import make_report
+from bentpipe.emulation.ports import Path as Route
 from bentpipe.emulation.ports import connect_nodes, is_port, list_hosts, with_port
 from bentpipe.emulation.programs import find_program
 from bentpipe.emulation.trust import Trust
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.estimates import Estimate, Interval
 
-PART, SAMPLES = "emulation", "samples"
-"""Additions to the folder of a run: part of the provenance, and name of the table."""
+PART, SAMPLES, MULTIPATH = "emulation", "samples", "multipath"
+"""Additions to the folder of a run: part of the provenance, and names of tables."""
 BUILT_IN = ("bulk", "echo", "http")
 BACKENDS = ("auto", "tun", "packet")
 OFFLOADS = ("auto", "off", "on")
@@ -78,8 +79,11 @@ class Emulation(Result):
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
     counters : dict
-        The kernel's counters of TCP at each host (`Tcp` in /proc/net/snmp, `TcpExt` in /proc/net/netstat), since the
-        start of the run.
+        The kernel's counters of TCP at each host (`Tcp` in /proc/net/snmp, `TcpExt` and `MPTcpExt` in
+        /proc/net/netstat), since the start of the run.
+    multipath : polars.DataFrame
+        The kernel's connections over several paths, at both ends, every 20 ms while they changed: number of subflows,
+        data acknowledged and received in order, and data given to a second subflow. Their subflows are in `samples`.
     spoken : list of dict
         Outcome of each connection of bentpipe's TCP or QUIC, with the counters of virtual time: at the host of `speak`,
         at a peer with the same QUIC, and at proxies that split connections, which have one connection towards each end.
@@ -103,6 +107,7 @@ class Emulation(Result):
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
     attempts: int = 1
     programs: dict[str, int | None] = field(default_factory=dict)
+    multipath: pl.DataFrame = field(default_factory=lambda: connections.multipath({}))
 
     charts = RunResult.charts
     names = ("run",)
@@ -149,7 +154,7 @@ class Emulation(Result):
             "programs": self.programs,
         }
         about |= {"trust": self.trust.to_dict(), "asked": self.asked}
-        content["tables"][SAMPLES] = self.samples
+        content["tables"] |= {SAMPLES: self.samples, MULTIPATH: self.multipath}
         content["provenance"][PART] = about
         files.write(folder, RUN, **content)
 
@@ -179,6 +184,7 @@ class Emulation(Result):
                 **{**facts, "trust": Trust.from_dict(facts["trust"])},
                 result=result,
                 samples=files.table(folder, SAMPLES),
+                multipath=files.table(folder, MULTIPATH),
             )
 
     def command(self) -> str:
@@ -283,7 +289,8 @@ def emulate(
 
     Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. Their
     packets pass the simulated links, queues, errors and middleboxes; flows of the scenario that stay simulated share
-    them. Programs have the user's files and change nothing else outside. Nothing remains afterwards.
+    them. For a flow over several paths, each host has an address for each of them, and the kernel's Multipath TCP (RFC
+    8684) opens a subflow from each address of the program's host. Programs have the user's files and change nothing else outside. Nothing remains afterwards.
 
     Parameters
     ----------
@@ -428,6 +435,7 @@ def carry_out(
             f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
         )
     scenario = make_scenario(scenario)
+    paths: list[Route] = []
     if programs:
         first = next(iter(scenario.to_dict()["flow"].values()))
         at = first["to"] if at is None else at
@@ -436,7 +444,9 @@ def carry_out(
             raise EmulationError(f"two programs at {at}\n  expected one at each node")
         scenario = connect_nodes(scenario, [at, *served, *programs])
     else:
-        scenario = with_port(scenario, flow)
+        scenario, paths = with_port(scenario, flow)
+        if paths and own is not None:
+            raise EmulationError("bentpipe's end has one path\n  expected a flow without multipath")
     if seed is not None:
         scenario = scenario.with_seed(seed)
     ends = next((each["from"], each["to"]) for each in scenario.to_dict()["flow"].values() if is_port(each))
@@ -458,6 +468,7 @@ def carry_out(
         "command": list(command),
         "others": [(node, list(each)) for node, each in (programs or {}).items()],
         "serve": [(peer, list(serve))] if serve else [],
+        "paths": [(path.flow, path.is_backup) for path in paths],
         "pcap": None if pcap is None else (files.captures(pcap), pcap_bytes),
         "own": None if own is None else {**_spell_own(own, peer, at), "has_peer": has_peer},
         "cc": cc,
@@ -503,7 +514,14 @@ def carry_out(
     result = connections.with_kernel(RunResult.from_tables(scenario, tables), samples, **about)
     result = replace(result, outside=outside)
     return Emulation(
-        result, trust, content["status"], content["stopped"], samples, **about, programs=dict(content["others"])
+        result,
+        trust,
+        content["status"],
+        content["stopped"],
+        samples,
+        **about,
+        programs=dict(content["others"]),
+        multipath=connections.multipath(content["multipath"]),
     )
 
 

@@ -167,8 +167,12 @@ def _no_more(number: int, frame: FrameType | None) -> None:
 def _engine(job: dict[str, Any]) -> dict[str, Any]:
     scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"], _classes(job["classes"]))
     devices = (job["backend"], job["offload"])
-    emulation = _core.Emulation(scenario, job["pcap"], job["cc"], *devices, job["initial_window"])
+    paths = job["paths"]
+    flows = [flow for flow, _ in paths]
+    emulation = _core.Emulation(scenario, job["pcap"], job["cc"], *devices, job["initial_window"], flows)
     hosts = emulation.hosts
+    if paths:
+        emulation.join_paths(hosts.index(job["at"]), [is_backup for _, is_backup in paths[1:]])
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
     reports: list[tuple[str, int]] = []
@@ -177,6 +181,8 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         place = hosts.index(host)
         peers = " ".join(name for name in hosts if name != host)
         environment = {**os.environ, "BENTPIPE_HOST": host, "BENTPIPE_PEER": peers, "BENTPIPE_SEED": str(scenario.seed)}
+        # Built-in programs then open sockets of Multipath TCP.
+        environment |= {"BENTPIPE_PATHS": str(len(paths))} if paths else {}
 
         why, said = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
@@ -282,6 +288,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         "outside": emulation.outside(),
         "late_wakes": late_wakes,
         "samples": emulation.samples(),
+        "multipath": emulation.multipath(),
         "spoken": _read_spoken(reports) if reports else emulation.spoken(),
         "proxied": emulation.proxied(),
         "passed": emulation.passed,
@@ -359,7 +366,7 @@ def _counters(emulation: _core.Emulation) -> dict[str, dict[str, int]]:
             with contextlib.suppress(OSError):
                 lines = [line.split() for line in _read(f"/proc/thread-self/net/{file}").splitlines()]
                 for (protocol, *names), (_, *values) in zip(lines[::2], lines[1::2], strict=True):
-                    if protocol in ("Tcp:", "TcpExt:"):
+                    if protocol in ("Tcp:", "TcpExt:", "MPTcpExt:"):
                         counters |= zip(names, map(int, values), strict=True)
     return found
 

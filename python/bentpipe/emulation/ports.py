@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import _core
 from bentpipe.catalog import unknown
 from bentpipe.errors import EmulationError
 
@@ -51,25 +53,60 @@ def connect_nodes(scenario: Scenario, nodes: Iterable[str]) -> Scenario:
     return scenario.with_content(content).with_sets(scenario.sets)
 
 
-def with_port(scenario: Scenario, flow: str | None = None) -> Scenario:
-    """Copy of the scenario with a port instead of a flow, if it has no port or `flow` is given.
+@dataclass(frozen=True)
+class Path:
+    """One path of a connection of the kernel: a flow of real packets in place of a subflow."""
+
+    flow: str
+    is_backup: bool
+
+
+def list_paths(scenario: Scenario, flow: str) -> list[Path]:
+    """List the paths of a flow, the one that opens the connection first; empty for a flow over one path.
 
     Raises
     ------
     EmulationError
-        There is no such flow.
+        A subflow starts later than the others.
+    """
+    subflows = scenario.to_dict()["flow"][flow].get("subflow", {})
+    for name, subflow in subflows.items():
+        start = _core.quantity(subflow["start"])
+        if start is not None and start[0] > 0:
+            raise EmulationError(
+                f"subflow {name} of {flow} starts at {subflow['start']}: the kernel opens all subflows at once\n"
+                "  expected start = '0 s' of each subflow"
+            )
+    lanes = (each["flow"] for each in scenario.network()["subflows"] if each["subflow_of"] == flow)
+    return [Path(name, subflows[name.removeprefix(f"{flow}.")]["backup"]) for name in lanes]
+
+
+def with_port(scenario: Scenario, flow: str | None = None) -> tuple[Scenario, list[Path]]:
+    """Copy of the scenario with a port instead of a flow, if it has no port or `flow` is given.
+
+    A flow over several paths becomes a port for each, with the names of its subflows. They are returned, too.
+
+    Raises
+    ------
+    EmulationError
+        There is no such flow, or the kernel cannot open its subflows.
     """
     content = scenario.to_dict()
     flows = content["flow"]
     if flow is None:
         if any(is_port(each) for each in flows.values()):
-            return scenario
+            return scenario, []
         flow = next(iter(flows))
     if flow not in flows:
         raise EmulationError(unknown(flow, "a flow", flows))
+    paths = list_paths(scenario, flow)
+    whole = flows.pop(flow)
+    parts = {path.flow: whole["subflow"][path.flow.removeprefix(f"{flow}.")] for path in paths} or {flow: {}}
     kept = ("from", "to", "class", "route", "reverse_route")
-    flows[flow] = {**{key: flows[flow][key] for key in kept if key in flows[flow]}, "app": "port"}
-    return scenario.with_content(content)
+    for name, part in parts.items():
+        table = {**whole, **part}
+        flows[name] = {**{key: table[key] for key in kept if key in table}, "app": "port"}
+    return scenario.with_content(content), paths
 
 
 def is_port(flow: dict[str, Any]) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PORT = 5001
 HTTP_PORT = 8000
 CHUNK = bytes(1 << 16)
+MULTIPATH = 262
+"""Protocol of sockets of Multipath TCP (IPPROTO_MPTCP of Linux). Python has its name on some systems only."""
 QUIC_SLICE_S = 0.05
 """Interval between checks for signals, seconds."""
 
@@ -67,14 +69,20 @@ def http() -> None:
         # As in real servers: a browser opens several connections at once.
         request_queue_size = 128
 
-    Server(("::", HTTP_PORT), Files).serve_forever()
+    with Server(("::", HTTP_PORT), Files, bind_and_activate=False) as server_:
+        server_.socket.close()
+        server_.socket = _open(socket.AF_INET6)
+        server_.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        server_.server_bind()
+        server_.server_activate()
+        server_.serve_forever()
 
 
 def fetch(limit_s: str = "inf") -> None:
     """Receive from the peer's bulk server for some seconds, or until SIGTERM, and print the rate."""
     # One buffer for all: new memory for each call would cost more time than the data.
     start_s, received, buffer = time.monotonic(), 0, bytearray(1 << 20)
-    with contextlib.suppress(EndError), socket.socket() as peer:
+    with contextlib.suppress(EndError), _open(socket.AF_INET) as peer:
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
         # Of IPv4, whose headers are those of simulated segments.
@@ -158,8 +166,17 @@ def _end(*_: object) -> None:
     raise EndError
 
 
+def _open(family: socket.AddressFamily) -> socket.socket:
+    """Open a socket of TCP, over all paths if there are several."""
+    return socket.socket(family, socket.SOCK_STREAM, MULTIPATH if "BENTPIPE_PATHS" in os.environ else 0)
+
+
 def _accept(serve: Callable[[socket.socket], None]) -> None:
-    with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+    with _open(socket.AF_INET6) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        server.bind(("::", PORT))
+        server.listen()
         while True:
             connection, _ = server.accept()
             threading.Thread(target=serve, args=(connection,), daemon=True).start()

@@ -97,8 +97,13 @@ QUANTITIES = (
     Quantity("probe_repairs", "probe-repairs", "losses that probes repaired", FEW, counters=("TCPLossProbeRecovery",)),
 )
 """In the order of the table of a twin."""
-BY_NAME = {each.name: each for each in QUANTITIES}
-SHORT_NAMES = {each.short: each.name for each in QUANTITIES}
+OF_PATHS = (
+    Quantity("opener_share", "share", "share of the data over the first subflow", Margin(0.10, least=0.05), "1"),
+    Quantity("reinjected_bytes", "reinjected", "data given to a second subflow", Margin(0.10, least=100_000), "B"),
+)
+"""Of connections over several paths, too."""
+BY_NAME = {each.name: each for each in (*QUANTITIES, *OF_PATHS)}
+SHORT_NAMES = {each.short: each.name for each in BY_NAME.values()}
 """Columns of the quantities by their names for `margin`."""
 
 

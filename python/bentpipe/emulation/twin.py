@@ -19,8 +19,9 @@ from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.connections import select_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, carry_out, whole
+from bentpipe.emulation.ports import list_paths
 from bentpipe.emulation.programs import find_program
-from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, count_kernel, count_simulation
+from bentpipe.emulation.quantities import BY_NAME, Quantity, count_kernel, count_simulation
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import name_hosts
@@ -36,7 +37,7 @@ from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -56,6 +57,13 @@ HEADERS = 128
 """Bytes that the headers of a packet have at most."""
 LIMITED_SHARE = 0.01
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
+PATHS = ("opener_share", "reinjected_bytes")
+LINUX_PATHS = {
+    "scheduler": "linger",
+    "coupling": "none",
+    "reinject": {"on": "data-timer", "opportunistic": False, "penalise": False},
+}
+"""Multipath TCP of Linux 6."""
 SIDES = ("simulated", "emulated")
 """Values of the column `side` in `Twin.runs`."""
 
@@ -191,7 +199,7 @@ class Twin(Result):
     @property
     def _metrics(self) -> dict[str, Quantity]:
         """Quantities that all runs have, by their short names."""
-        kept = (each for each in QUANTITIES if each.name in self.runs.columns)
+        kept = (each for each in BY_NAME.values() if each.name in self.runs.columns)
         return {each.short: each for each in kept if not self.runs[each.name].has_nulls()}
 
     def _runs(self, of: str) -> pl.DataFrame:
@@ -371,17 +379,20 @@ def _twin(
     rows = [side.row() for side in (*simulated, *emulated)]
     runs = pl.DataFrame(rows)
     beside, flows = simulated[shown_beside], like.to_dict()["flow"]
-    here, there = (
-        files.find_capture(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
-    )
-    apart = packets.divergence(packets.sent(here, list(flows).index(name)), packets.sent(there))
-    parts = verdict.divergence(beside.losses_s, emulated[shown].losses_s, beside.values["srtt_p50_s"])
+    parts = [verdict.divergence(beside.losses_s, emulated[shown].losses_s, beside.values["srtt_p50_s"])]
+    # Subflows have separate sequence numbers.
+    if "subflow" not in flows[name]:
+        here, there = (
+            files.find_capture(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
+        )
+        apart = packets.divergence(packets.sent(here, list(flows).index(name)), packets.sent(there))
+        parts.insert(0, apart)
     return Twin(
         scenario=like,
         runs=runs,
         kernel=kernel,
         trust=tuple(side.trust for side in emulated if side.trust is not None),
-        notes=(apart, parts, *dict.fromkeys(note for side in (beside, *emulated) for note in side.notes)),
+        notes=(*parts, *dict.fromkeys(note for side in (beside, *emulated) for note in side.notes)),
         windows={"simulated": beside.window, "emulated": emulated[shown].window},
         margins=margins,
     )
@@ -438,8 +449,10 @@ def _emulate_side(scenario: Scenario, name: str, cc: str | None, seed: int, pcap
     # The line about speed is for people; only headers of packets are compared.
     more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
     found = whole(carry_out(longer, fetch, serve=find_program("bulk"), flow=name, seed=seed, cc=cc, **more))
-    flow = found.result.scenario.to_dict()["flow"][name]
-    sender = select_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
+    flow = content["flow"][name]
+    lanes = _list_lanes(scenario, name)
+    # Windows and round trips are those of the subflow that opens the connection.
+    sender = select_flow(found.samples, lanes[0]).filter(pl.col("srtt_s") > 0)
     if sender.is_empty():
         raise EmulationError(
             "the kernel reported no data of the transfer\n  expected a kernel with sock_diag (tcp_diag)"
@@ -452,11 +465,13 @@ def _emulate_side(scenario: Scenario, name: str, cc: str | None, seed: int, pcap
             "the run ended before the first data were acknowledged\n  expected a duration of several round trips"
         )
     last = sender.row(-1, named=True)
-    losses = _losses(found.result, name).filter(pl.col("time_s") <= last["time_s"])
+    losses = _losses(found.result, lanes).filter(pl.col("time_s") <= last["time_s"])
+    whole_flow = _sum_paths(found, flow["from"], lanes, last["time_s"]) if len(lanes) > 1 else last
     values = {
-        "goodput_bps": 8 * last["acked_bytes"] / (last["time_s"] - start_s),
+        "goodput_bps": 8 * whole_flow["acked_bytes"] / (last["time_s"] - start_s),
         **verdict.measure_run(sender, sender, losses, start_s=start_s, end_s=last["time_s"]),
-        "retransmissions": float(last["retransmissions"]),
+        "retransmissions": float(whole_flow["retransmissions"]),
+        **{name: whole_flow[name] for name in PATHS if name in whole_flow},
         **count_kernel(found.counters[flow["from"]], found.counters[flow["to"]], found.kernel),
     }
     kernel = {**found.kernel, "cc": last["cc"]}
@@ -472,9 +487,38 @@ def _emulate_side(scenario: Scenario, name: str, cc: str | None, seed: int, pcap
     )
 
 
+def _list_lanes(scenario: Scenario, name: str) -> list[str]:
+    """List the flow, or its subflows in order of their start."""
+    return [path.flow for path in list_paths(scenario, name)] or [name]
+
+
+def _sum_paths(found: Emulation, sender: str, lanes: Sequence[str], end_s: float) -> dict[str, float]:
+    """Sum the kernel's reports on the paths of the connection that sent most, until an instant."""
+    whole_connection = found.multipath.filter(pl.col("host") == sender, pl.col("time_s") <= end_s)
+    if whole_connection.is_empty() or whole_connection["acked_bytes"].has_nulls():
+        raise EmulationError(
+            "the kernel reported no data of the connection over several paths\n"
+            "  expected Linux 6.5 or later with sock_diag (mptcp_diag)"
+        )
+    last = whole_connection.sort("acked_bytes").row(-1, named=True)
+    ends = [
+        select_flow(found.samples, lane).filter(pl.col("host") == sender, pl.col("time_s") <= end_s) for lane in lanes
+    ]
+    acked, again = (
+        [0 if end.is_empty() else int(end[column][-1]) for end in ends] for column in ("acked_bytes", "retransmissions")
+    )
+    return {
+        "acked_bytes": last["acked_bytes"],
+        "retransmissions": sum(again),
+        "opener_share": acked[0] / max(sum(acked), 1),
+        "reinjected_bytes": float(last["reinjected_bytes"]),
+    }
+
+
 def _describe_simulation(result: RunResult, name: str) -> _Side:
-    windows, trips = (result.series(series, flow=name) for series in SERIES[:2])
-    losses, end_s = _losses(result, name), result.simulated_s
+    lanes = _list_lanes(result.scenario, name)
+    windows, trips = (result.series(series, flow=lanes[0]) for series in SERIES[:2])
+    losses, end_s = _losses(result, lanes), result.simulated_s
     # The handshake gives the first round trip; then come data.
     start_s = trips["time_s"][0]
     row = result.flows.row(by_predicate=pl.col("flow") == name, named=True)
@@ -484,13 +528,17 @@ def _describe_simulation(result: RunResult, name: str) -> _Side:
         "retransmissions": float(row["retransmissions"]),
         **count_simulation(row),
     }
+    if len(lanes) > 1:
+        acked = {each["flow"]: each["acked_bytes"] for each in result.rows("subflows")}
+        share = acked[lanes[0]] / max(sum(acked[lane] for lane in lanes), 1)
+        values |= {"opener_share": share, "reinjected_bytes": float(row["reinjected_bytes"])}
     window = windows.select(pl.col("time_s") - start_s, "cwnd_bytes")
     notes = _limits(row, end_s - start_s, "the simulated sender")
     return _Side("simulated", result.seed, values, window, (losses["time_s"] - start_s).to_list(), notes=notes)
 
 
-def _losses(result: RunResult, name: str) -> pl.DataFrame:
-    return result.series("losses").filter(pl.col("flow") == name, pl.col("data_bytes") > 0)
+def _losses(result: RunResult, lanes: Sequence[str]) -> pl.DataFrame:
+    return result.series("losses").filter(pl.col("flow").is_in(lanes), pl.col("data_bytes") > 0)
 
 
 def _simulated_cc(name: str) -> str:
@@ -508,12 +556,23 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
     content = scenario.to_dict()
     kept = ("from", "to", "class", "route", "reverse_route")
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}
-    content["flow"][name] = {**flow, "app": "greedy"}
+    content["flow"][name] = {**flow, "app": "greedy", **_spell_paths(content["flow"][name])}
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
     named = content.get("tcp", {}).get("buffers", "stock")
     content["tcp"] = {"like": "linux-6", "buffers": named, "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}
     return scenario.with_content(content)
+
+
+def _spell_paths(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of several paths, with the scheduler and the reinjection of Linux 6."""
+    if "subflow" not in flow:
+        return {}
+    kept = ("route", "reverse_route", "class", "backup")
+    subflows = {
+        name: {key: each[key] for key in kept if key in each} for name, each in flow["subflow"].items()
+    }
+    return {"multipath": LINUX_PATHS, "subflow": subflows}
 
 
 def _buffers(kernel: dict[str, str]) -> dict[str, Any]:

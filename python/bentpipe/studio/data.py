@@ -19,6 +19,7 @@ from bentpipe import _core
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.curves import ROUTE_QUEUE, VALUES, about_route_queue
+from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.why.explanation import LIMITS
 from bentpipe.experiment.why.sentences import Teller
@@ -145,7 +146,8 @@ class RunData:
         result = self.result
         scenario = result.scenario
         happenings, notes = self._happenings()
-        trips = dict(result.flows.select("flow", "rtt_p50_s").iter_rows())
+        trips = {row["flow"]: row["rtt_p50_s"] for row in (*result.rows("flows"), *result.rows("subflows"))}
+        paths = {flow: list_subflows(scenario, flow) for flow in scenario.flow_names}
         return {
             "run": self.name,
             "title": scenario.title or self.name,
@@ -160,7 +162,13 @@ class RunData:
             "hosts": result.hosts,
             "pages": result.pages,
             # Those with a round trip come first: datagrams have no window, and nothing to ask about.
-            "flows": sorted(scenario.flow_names, key=lambda flow: trips[flow] is None),
+            # The subflows of a flow come after it.
+            "flows": [
+                name
+                for flow in sorted(scenario.flow_names, key=lambda flow: trips[flow] is None and not paths[flow])
+                for name in (flow, *paths[flow])
+            ],
+            "paths": {flow: names for flow, names in paths.items() if names},
             "links": scenario.link_names,
             "rtt_s": trips,
             "busiest": self.busy_links[0] if self.busy_links else None,
@@ -250,7 +258,14 @@ class RunData:
 
     def _read(self, name: str, of: str) -> Curve:
         if name.startswith(LOSSES):
-            rows = self.result.series("losses", flow=of).filter(pl.col("cause") == name.removeprefix(LOSSES))
+            # Those of a flow over several paths are those of its subflows.
+            scenario = self.result.scenario
+            known = [*scenario.flow_names, *scenario.subflow_names]
+            if of not in known:
+                raise BentpipeError(unknown(of, "a flow of this scenario", known))
+            rows = self.result.series("losses").filter(
+                pl.col("flow").is_in([of, *list_subflows(scenario, of)]), pl.col("cause") == name.removeprefix(LOSSES)
+            )
             return Curve.from_events(rows["time_s"].to_numpy())
         if name in profiles.SERIES:
             end_s = self.result.simulated_s
@@ -288,7 +303,8 @@ class RunData:
 
     def _happenings(self) -> tuple[list[dict[str, Any]], list[str]]:
         """Happenings of the first flows in order of time, and notes. Those of the path are there once."""
-        flows, seen, found = self.result.scenario.flow_names[:FLOWS_MOST], set(), []
+        scenario = self.result.scenario
+        flows, seen, found = [*scenario.flow_names, *scenario.subflow_names][:FLOWS_MOST], set(), []
         notes = []
         for flow in flows:
             marks = self._marks(flow)

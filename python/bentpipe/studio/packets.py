@@ -54,7 +54,8 @@ class Packets:
             # The full offset is the one near the ACKs.
             return near + (offset - near + 2**31) % 2**32 - 2**31
 
-        rows = (row for row in self._sacks[flow] if start <= row[0] <= end)
+        # Of a subflow the capture does not tell: all have the ports of their flow.
+        rows = (row for row in self._sacks.get(flow, ()) if start <= row[0] <= end)
         return [[round(time_s, 9), whole(first), whole(last)] for time_s, first, last in rows][:ROWS_MOST]
 
     def between(self, flow: str, start: float, end: float, until: float = 0.0) -> dict[str, Any]:

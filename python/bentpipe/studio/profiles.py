@@ -12,6 +12,7 @@ import numpy as np
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.statistics.curve import Curve
 
 if TYPE_CHECKING:
@@ -47,14 +48,36 @@ def describe_series(network: dict[str, Any]) -> list[dict[str, Any]]:
 def find_route_rate(network: dict[str, Any], result: RunResult, flow: str) -> Curve:
     """Return the rate of the slowest link on the route of a flow's data over time. Links in a medium have no rate.
 
+    That of a flow over several paths is the sum over its subflows.
+
     Raises
     ------
     BentpipeError
-        There is no such flow.
+        There is no such flow or subflow.
     """
-    if flow not in result.scenario.flow_names:
-        raise BentpipeError(unknown(flow, "a flow of this scenario", result.scenario.flow_names))
-    life, routes = result.find_life(flow), result.find_routes(flow)
+    scenario = result.scenario
+    known = [*scenario.flow_names, *scenario.subflow_names]
+    if flow not in known:
+        raise BentpipeError(unknown(flow, "a flow of this scenario", known))
+    lanes = list_subflows(scenario, flow)
+    life = result.find_life(flow)
+    if not lanes:
+        steps_of_flow = _find_slowest(network, result, flow)
+        return Curve.from_rows("level", *steps_of_flow, [life] if life else [])
+    found = [_find_slowest(network, result, lane, is_part=True) for lane in lanes]
+    edges = np.unique(np.concatenate([times for times, _ in found]))
+    rates = np.zeros(len(edges))
+    for times, values in found:
+        at = np.searchsorted(times, edges, side="right") - 1
+        rates += np.where(at >= 0, values[at], 0.0) if len(times) else 0.0
+    return Curve.from_rows("level", edges, rates, [life] if life else [])
+
+
+def _find_slowest(
+    network: dict[str, Any], result: RunResult, flow: str, *, is_part: bool = False
+) -> tuple[Values, Values]:
+    """Times and rates of the slowest link on a route. A part of a sum is 0 while it has no route."""
+    routes = result.find_routes(flow)
     ends = [*(begin_s for begin_s, _ in routes[1:]), result.simulated_s]
     times, rates = [], []
     in_media = set(result.terminals["link"])
@@ -65,8 +88,11 @@ def find_route_rate(network: dict[str, Any], result: RunResult, flow: str) -> Cu
             here = [values[np.maximum(np.searchsorted(at, edges, side="right") - 1, 0)] for at, values in found]
             times.append(edges)
             rates.append(np.min(here, axis=0))
+        elif is_part and not links:
+            times.append(np.array([begin_s]))
+            rates.append(np.zeros(1))
     all_times, all_rates = (np.concatenate(each) if each else np.zeros(0) for each in (times, rates))
-    return Curve.from_rows("level", all_times, all_rates, [life] if life else [])
+    return all_times, all_rates
 
 
 def steps(network: dict[str, Any], name: str, link: str, end_s: float) -> tuple[Values, Values]:

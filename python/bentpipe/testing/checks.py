@@ -1,5 +1,7 @@
 """Checks for your own congestion controls and middleboxes, as the tests of a package call them.
 
+Those of schedulers are in `bentpipe.testing.schedulers`.
+
 Each check runs the class over small paths, and raises an `AssertionError` that names the fault and its time.
 
 >>> import pytest                                                    # doctest: +SKIP
@@ -78,7 +80,7 @@ def check_congestion_control(cls: type[CongestionControl]) -> None:
     ScenarioError
         The class does not extend `CongestionControl`.
     """
-    _check_all(load_class(cls, CongestionControl), CONGESTION_CONTROL)
+    check_all(load_class(cls, CongestionControl), CONGESTION_CONTROL)
 
 
 def check_middlebox(cls: type[Middlebox]) -> None:
@@ -96,10 +98,11 @@ def check_middlebox(cls: type[Middlebox]) -> None:
     ScenarioError
         The class does not extend `Middlebox`.
     """
-    _check_all(load_class(cls, Middlebox), MIDDLEBOX)
+    check_all(load_class(cls, Middlebox), MIDDLEBOX)
 
 
-def _check_all(cls: type, checks: Iterable[Check]) -> None:
+def check_all(cls: type, checks: Iterable[Check]) -> None:
+    """Carry out checks, and raise an `AssertionError` with a line for each that fails."""
     faults = []
     for check in checks:
         try:
@@ -201,7 +204,7 @@ def keeps_hooks_short(cls: type[CongestionControl]) -> None:
 
     def count_hook(hook: str) -> Callable[..., None]:
         def call(self: Any, *given: Any) -> None:
-            lines = _count_lines(getattr(cls, hook), self, *given)
+            lines, _ = count_lines(getattr(cls, hook), self, *given)
             assert lines <= HOOK_LINES_MAX, f"{hook} runs {lines:,} lines of Python at {given[-1].now_s:.3f} s"
 
         return call
@@ -211,8 +214,8 @@ def keeps_hooks_short(cls: type[CongestionControl]) -> None:
     _run(counted, {"link.l.rate": "10 Mbit/s", "duration": "20 s"})
 
 
-def _count_lines(function: Callable[..., None], *given: Any) -> int:
-    """Call a function and count the lines that it runs. A debugger or coverage of the caller goes on afterwards."""
+def count_lines(function: Callable[..., Any], *given: Any) -> tuple[int, Any]:
+    """Call a function; return the number of lines that it runs, and its value. A debugger or coverage of the caller goes on afterwards."""
     count, outer = 0, sys.gettrace()
 
     def trace(frame: Any, event: str, value: Any) -> Any:
@@ -222,10 +225,10 @@ def _count_lines(function: Callable[..., None], *given: Any) -> int:
 
     sys.settrace(trace)
     try:
-        function(*given)
+        value = function(*given)
     finally:
         sys.settrace(outer)
-    return count
+    return count, value
 
 
 def survives_hostile_paths(cls: type[CongestionControl]) -> None:
@@ -322,8 +325,9 @@ def _carry_out(sets: Mapping[str, Any], **given: Any) -> RunResult:
     try:
         return run(Scenario(PATH, sets=sets), progress=False, **given)
     except BentpipeError as error:
-        raise AssertionError(f"with {_spell(sets)}: {error}") from error
+        raise AssertionError(f"with {spell_sets(sets)}: {error}") from error
 
 
-def _spell(sets: Mapping[str, Any]) -> str:
+def spell_sets(sets: Mapping[str, Any]) -> str:
+    """Settings as words of a fault."""
     return ", ".join(f"{key} = {value}" for key, value in sets.items()) or "a clean path"

@@ -14,6 +14,7 @@ import polars as pl
 
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.statistics.curve import Curve
 
 if TYPE_CHECKING:
@@ -149,6 +150,9 @@ class Curves:
         return dict(ends.group_by("flow").agg(pl.col("time_s").max()).iter_rows())
 
     def _route_queue(self, flow: str) -> Curve:
+        lanes = list_subflows(self._result.scenario, flow)
+        if lanes:
+            return _fullest([self._route_queue(lane) for lane in lanes])
         routes = self.find_routes(flow)
         ends = [*(begin_s for begin_s, _ in routes[1:]), self._result.simulated_s]
         life = self.find_life(flow)

@@ -13,6 +13,7 @@ import polars as pl
 from bentpipe import arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Word
+from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.why import modes
 from bentpipe.experiment.why.causes import CAUSES, CONGESTION
 from bentpipe.experiment.why.gaps import describe_gaps, join_parts
@@ -271,7 +272,7 @@ class _Story:
         self.result, self.flow, self.start_s, self.end_s = result, flow, start_s, end_s
         self.changes_most = changes_most
         self.content = result.scenario.to_dict()
-        self.paths = [name for name in result.scenario.subflow_names if name.rpartition(".")[0] == flow]
+        self.paths = list_subflows(result.scenario, flow)
         self.losses = self._join_paths("losses")
         self.decisions = self._join_paths("decisions")
         self.rtt_s = median_rtt_s(result, flow)

@@ -13,6 +13,7 @@ import polars as pl
 
 from bentpipe import arguments, formatting
 from bentpipe.experiment.common.curves import ROUTE_QUEUE
+from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.why.causes import CAUSES
 from bentpipe.experiment.why.explanation import LIMITS, SERIES, Explanation, check, why
 from bentpipe.experiment.why.gaps import describe_gaps, join_parts
@@ -106,7 +107,10 @@ class Teller:
         return told
 
     def _lost(self, flow: str, start_s: float, end_s: float) -> str:
-        rows = self.result.series("losses", flow).filter(pl.col("time_s").is_between(start_s, end_s))
+        ways = [flow, *list_subflows(self.result.scenario, flow)]
+        rows = self.result.series("losses").filter(
+            pl.col("flow").is_in(ways), pl.col("time_s").is_between(start_s, end_s)
+        )
         groups = rows.group_by("where", "cause", maintain_order=True).len()
         places = [f"{count:,} at {where} ({CAUSES.get(cause, cause)})" for where, cause, count in groups.iter_rows()]
         last_s = float(rows["time_s"][-1])
@@ -146,7 +150,9 @@ class Teller:
 
     def _fullest(self, flow: str, at_s: float) -> str:
         """The link with the fullest queue on the route at an instant."""
-        links = [links for begin_s, links in self.result.find_routes(flow) if begin_s <= at_s][-1]
+        ways = list_subflows(self.result.scenario, flow) or [flow]
+        routes = (self.result.find_routes(way) for way in ways)
+        links = [link for route in routes for link in [each for begin_s, each in route if begin_s <= at_s][-1]]
         return max(links, key=lambda link: self.value("queue_bytes", link, at_s) or 0.0)
 
 

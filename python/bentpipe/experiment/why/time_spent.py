@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bentpipe import arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.why.explanation import with_series
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ OF_DATAGRAMS = {
 """The parts of a window of datagrams, and of a flow over QUIC, whose stack does not report what limits it."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
 """Part of each limit, by its number in `limited_by`; empty if links decide."""
-TWO_WAY = ("page", "request-response")
-"""Applications whose answers are the data, which takes the reverse route."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +147,10 @@ def time_spent(
     result: RunResult, start_s: float | None = None, end_s: float | None = None, flow: str | None = None
 ) -> TimeSpent:
     """Divide the time of a flow; see `RunResult.time_spent`."""
-    known = result.scenario.flow_names
-    if flow is None and len(known) > 1:
-        raise BentpipeError(f"the scenario has several flows\n  expected the name of one: {', '.join(known[:8])}")
+    flows = result.scenario.flow_names
+    if flow is None and len(flows) > 1:
+        raise BentpipeError(f"the scenario has several flows\n  expected the name of one: {', '.join(flows[:8])}")
+    known = [*flows, *result.scenario.subflow_names]
     flow = known[0] if flow is None else arguments.text("flow", flow)
     if flow not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", known))
@@ -248,29 +248,29 @@ def _longest(pieces: Sequence[Piece]) -> dict[str, tuple[float, float]]:
 
 
 def _use(result: RunResult, flow: str) -> tuple[list[float], list[float]]:
-    """Return ends of intervals, and the share of each in which the busiest link of the flow's route was in use."""
+    """Return ends of intervals, and the share of each in which the busiest link of the flow's routes was in use."""
     import numpy as np
 
     network = result.scenario.network()
     profiles = {link["link"]: link["rate_bps"] for link in network["links"]}
-    found = next(each for each in network["flows"] if each["flow"] == flow)
-    side = "reverse_route" if _kind(result, flow) in TWO_WAY else "route"
-    routes = [(0.0, found[side] or []), *((each["time_s"], each["route"] or []) for each in found[f"{side}s_later"])]
+    ways = [result.find_routes(way) for way in list_subflows(result.scenario, flow) or [flow]]
     carried = result.series("carried_bps")
     edges: Values = carried["time_s"].unique().sort().to_numpy()
     if not len(edges):
         # The run is shorter than an interval.
-        shares = [result.links.row(by_predicate=_is(link), named=True)["utilisation"] for link in routes[-1][1]]
+        last = [link for routes in ways for link in routes[-1][1]]
+        shares = [result.links.row(by_predicate=_is(link), named=True)["utilisation"] for link in last]
         return [], [max(shares, default=0.0)]
     begins = np.concatenate(([0.0], edges[:-1]))
     busy = np.zeros(len(edges))
-    for link in dict.fromkeys(link for _, route in routes for link in route):
+    for link in dict.fromkeys(link for routes in ways for _, route in routes for link in route):
         share = _mean_rates(result, link, begins, edges) * (edges - begins) / _capacity(profiles[link], begins, edges)
         utilisation = result.links.row(by_predicate=_is(link), named=True)["utilisation"] or 0.0
         in_use_s = float((share * (edges - begins)).sum())
         # The table of links includes framing and repetitions, which the bytes do not show.
         share = share * (utilisation * result.simulated_s / in_use_s) if in_use_s > 0 else share
-        busy = np.where(_is_on(routes, link, begins), np.maximum(busy, np.minimum(share, 1.0)), busy)
+        is_on = np.any([_is_on(routes, link, begins) for routes in ways], axis=0)
+        busy = np.where(is_on, np.maximum(busy, np.minimum(share, 1.0)), busy)
     return edges.tolist(), busy.tolist()
 
 
@@ -288,10 +288,6 @@ def _is(link: str) -> Any:
     import polars as pl
 
     return pl.col("link") == link
-
-
-def _kind(result: RunResult, flow: str) -> str:
-    return dict(zip(result.scenario.flow_names, result.scenario.flow_kinds, strict=True))[flow]
 
 
 def _is_on(routes: Sequence[tuple[float, Sequence[str]]], link: str, begins: Values) -> NDArray[np.bool_]:

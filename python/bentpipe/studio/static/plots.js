@@ -128,6 +128,7 @@
     panels.forEach((panel, index) => (panel.isLast = index === panels.length - 1));
     host.list.replaceChildren(...panels.map((panel) => panel.box));
     for (const panel of panels) panel.set(curvesOf(panel.about));
+    studio.topology?.draw();
     await load();
     move();
   }
@@ -322,5 +323,8 @@
     move();
   }
 
-  studio.plots = { mount, dress, add, choose, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
+  // The colour of the curves of a flow; null: it has none.
+  const colourOf = (flow) => (flows.includes(flow) ? palette.CURVES[flows.indexOf(flow) % CURVES_MOST] : null);
+
+  studio.plots = { mount, dress, add, choose, colourOf, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
 })();

@@ -126,7 +126,9 @@
 
     // The two places of a flow, or of the first one over this sky.
     ends(flow) {
-      return this.facts.flows[flow] ?? Object.values(this.facts.flows)[0];
+      // A subflow, FLOW.SUBFLOW, has the places of its flow.
+      const { flows } = this.facts;
+      return flows[flow] ?? flows[String(flow).replace(/\.[^.]*$/, "")] ?? Object.values(flows)[0];
     }
 
     // The path of a flow at an instant; its nodes are empty while there is none.

@@ -52,6 +52,14 @@
     return { there: there ?? [], back: back ?? [] };
   }
 
+  // The flow or subflow, and the ways that it takes: one, or those of its subflows.
+  function waysOf(network, name) {
+    const all = [...network.flows, ...(network.subflows ?? [])];
+    const flow = all.find((each) => each.flow === name) ?? network.flows[0];
+    const parts = all.filter((each) => flow && each.subflow_of === flow.flow);
+    return { flow, ways: parts.length ? parts : [flow].filter(Boolean) };
+  }
+
   // A quantity with three digits.
   function short(value, unit) {
     const [number, name] = studio.format.quantity(value, unit).split(" ");
@@ -156,9 +164,15 @@
       // Behind another tab it has no size. It is drawn when it gets one.
       if (!network || !this.element.clientWidth) return;
       const t = studio.time.t;
-      const flow = network.flows.find((each) => each.flow === studio.time.flow) ?? network.flows[0];
-      const { there, back } = flow ? routeOf(flow, t) : { there: [], back: [] };
-      const route = new Set([...there, ...back]);
+      const { flow, ways } = waysOf(network, studio.time.flow);
+      const routes = ways.map((way) => ({ way, ...routeOf(way, t) }));
+      const route = new Set(routes.flatMap(({ there, back }) => [...there, ...back]));
+      // Paths have the colours of their curves.
+      this.colours = new Map();
+      for (const { way, there, back } of routes) {
+        const colour = way.subflow_of && studio.plots?.colourOf(way.flow);
+        if (colour) [...there, ...back].forEach((link) => this.colours.set(link, colour));
+      }
       const links = network.links.filter((each) => stateOf(each, t) !== "away");
       const places = this.#places(links, route);
       this.svg.replaceChildren();
@@ -175,7 +189,7 @@
         this.#link(lines, pair, places, isOn(pair), isOn(pair) || pairs.size <= LABELS_MAX, t);
       }
       for (const node of network.nodes) if (places.has(node.node)) this.#node(node, places.get(node.node));
-      this.#tell(flow, links.filter((each) => there.includes(each.link)), links, places, t);
+      this.#tell(flow, routes, links, places, t);
     }
 
     // Where each node is drawn: nodes that are linked now, those of the route first.
@@ -261,7 +275,9 @@
       const isDown = pair.some((each) => stateOf(each, t) === "down");
       const group = make("g", { class: `topology-link${isOn ? " is-on" : ""}${isDown ? " is-down" : ""}` }, parent);
       const [from, to] = this.#ends(a, b);
-      make("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }, group);
+      const line = make("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }, group);
+      const colour = pair.map((each) => this.colours.get(each.link)).find(Boolean);
+      if (colour && !isDown) line.style.stroke = `var(--studio-${colour})`;
       make("title", {}, group, pair.map((link) => this.#words(link, t)).join("\n"));
       pair.forEach((link, index) => {
         const waits = this.queues[link.link];
@@ -311,11 +327,20 @@
       return parts.join(", ");
     }
 
-    #tell(flow, on, links, places, t) {
+    #tell(flow, routes, links, places, t) {
       const down = links.filter((each) => stateOf(each, t) === "down").map((each) => each.link);
+      const slowest = ({ there }) => {
+        const rates = links.filter((each) => there.includes(each.link)).map((each) => valueAt(each.rate_bps, t));
+        return rates.length ? `${short(Math.min(...rates), "bit/s")} at the slowest link` : null;
+      };
       const parts = [];
-      if (flow && !on.length) parts.push(`${flow.flow} has no route now.`);
-      if (on.length) parts.push(`${flow.flow}: ${flow.from} to ${flow.to}, ${short(Math.min(...on.map((each) => valueAt(each.rate_bps, t))), "bit/s")} at the slowest link.`);
+      if (flow && routes.length === 1) {
+        const words = slowest(routes[0]);
+        parts.push(words ? `${flow.flow}: ${flow.from} to ${flow.to}, ${words}.` : `${flow.flow} has no route now.`);
+      } else if (flow) {
+        const each = routes.map((route) => `${route.way.flow.slice(flow.flow.length + 1)} ${slowest(route) ?? "without a route now"}`);
+        parts.push(`${flow.flow}: ${flow.from} to ${flow.to} over ${routes.length} paths, ${each.join("; ")}.`);
+      }
       if (down.length) parts.push(`Down: ${down.join(", ")}.`);
       if (this.left) parts.push(`${this.left} more nodes are not drawn.`);
       if (this.isCut) parts.push("Scroll the drawing to see all of it.");
@@ -325,7 +350,7 @@
 
     // Numbers for tests.
     state() {
-      return { nodes: this.svg.querySelectorAll(".topology-node").length, links: this.svg.querySelectorAll(".topology-link").length };
+      return { nodes: this.svg.querySelectorAll(".topology-node").length, links: this.svg.querySelectorAll(".topology-link").length, colours: Object.fromEntries(this.colours ?? []) };
     }
   }
 
