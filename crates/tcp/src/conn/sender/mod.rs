@@ -28,6 +28,7 @@ mod episode;
 mod extras;
 mod features;
 mod feedback;
+mod given;
 mod limit;
 mod mapped;
 mod notified;
