@@ -233,3 +233,27 @@ def test_a_link_may_have_the_name_of_a_setting():
     )
     told = bp.run(bp.loads(f'duration = "20 s"\n{named}{flows}'), progress=False).why("call", progress=False)
     assert {"fq-codel on access.forward", "CoDel on access.forward"} <= {remedy.name for remedy in told.remedies}
+
+
+def test_the_paths_of_a_connection_are_tried_as_other_remedies():
+    """With a receive buffer of 1.5 MB, the VSAT blocks LEO: a larger buffer helps, and so do BLEST and LEO alone."""
+    sets = {"duration": "20 s", "at": [], "flow.download.app.size": "20 MB"}
+    small = {**sets, "flow.download.multipath.receive_buffer": "1500 kB"}
+    told = bp.run("ship-two-antennas", small, series="critical_path", progress=False).why("download", progress=False)
+    found = {remedy.name: remedy for remedy in told.remedies}
+    content = bp.load("ship-two-antennas", sets).to_dict()
+    download = content["flow"]["download"]
+    leo = download.pop("subflow")["leo"]
+    del download["multipath"]
+    download |= {key: leo[key] for key in ("route", "reverse_route")}
+    content["tcp"]["receive_buffer"] = "1500 kB"
+    alone = bp.run(content, progress=False).flows["completion_rx_s"][0]
+    without = found["download without vsat"]
+    assert without.sets == {"flow.download.subflow.vsat.start": "20 s"}
+    assert without.helps
+    assert without.after == pytest.approx(alone, rel=0.03)
+    assert all(found[f"{name} for download"].helps for name in ("a receive buffer of 2 bdp", "the scheduler blest"))
+    assert found["the coupling lia with sack for download"].sets["flow.download.tcp.cc"] == "sack"
+    for name in ("the scheduler ecf", "vsat as a backup"):
+        assert found[f"{name} for download"].before == without.before
+    assert "flow.download.subflow.vsat.start" in without.command

@@ -15,6 +15,7 @@ from bentpipe.trials.aims import DATAGRAMS
 from bentpipe.trials.amounts import size
 from bentpipe.trials.linux import find_kind
 from bentpipe.trials.paths import WAYS, NetworkPaths
+from bentpipe.trials.several_paths import vary_paths
 from bentpipe.trials.stock import Axis, queue_axis, stock_space
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class Changes:
     def against(self, slow: Slow) -> Iterator[Change]:
         """List changes that may make a part smaller."""
         own = _OWN.get(slow.part, ()) if self._has_transport(slow.kind) else ()
+        if own or slow.part == "queue":
+            yield from self._change_paths(slow.kind)
         yield from self._change_hosts(slow.kind, own)
         if slow.part == "queue" and slow.filler and slow.filler != slow.kind and self._has_transport(slow.filler):
             yield from self._change_hosts(slow.filler, _FILLER)
@@ -149,6 +152,13 @@ class Changes:
             yield from _each(Axis(f"{tcp}.receive_buffer", ("unlimited",)), f"{tcp}.receive_buffer", kind)
         if "buffers" in keys and not self._is_free(kind, "send_buffer"):
             yield from _each(Axis(f"{tcp}.send_buffer", ("unlimited",)), f"{tcp}.send_buffer", kind)
+
+    def _change_paths(self, kind: str) -> Iterator[Change]:
+        if kind in self._entries:
+            entry, flow = f"flow.{_quote_name(self._entries[kind])}", self._kinds[kind]
+            cc, duration = find_kind(self._transport(kind, "cc")), self._paths.content["duration"]
+            for axis, sets, name in vary_paths(entry, flow, cc, duration, kind):
+                yield Change(name, axis, _text(sets))
 
     def _vary_links(self, slow: Slow) -> Iterator[Axis]:
         wanted = _LINKS.get(slow.part, ())

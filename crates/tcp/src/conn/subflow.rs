@@ -100,7 +100,7 @@ impl Connection {
         let tcb = &mut self.tcb;
         if let Some(mapped) = tcb.sender.mapped_mut() {
             mapped.is_agreed = false;
-            mapped.mappings.clear();
+            mapped.clear();
         }
         tcb.receiver.bind_window(buffer);
         tcb.sender.space.rwnd = window;
@@ -168,7 +168,7 @@ impl Connection {
         self.tcb.sender.is_repairing()
     }
 
-    /// Whether any of the data [start, end) were given to this subflow and are not released.
+    /// Whether any of the unacknowledged data [start, end) were given to this subflow.
     pub fn carries(&self, start: u64, end: u64) -> bool {
         self.tcb.sender.mapped().is_some_and(|mapped| mapped.carries(start, end))
     }

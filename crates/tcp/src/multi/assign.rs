@@ -135,14 +135,9 @@ impl Meta {
     }
 
     /// The first data outstanding that subflow `i` does not carry, at most a segment.
-    fn first_lacking<S: Subflows + ?Sized>(&self, i: usize, subflows: &mut S) -> Option<(u64, u64)> {
+    pub(super) fn first_lacking<S: Subflows + ?Sized>(&self, i: usize, subflows: &mut S) -> Option<(u64, u64)> {
         let conn = subflows.connection(i);
-        let mut start = self.sender.una;
-        let mappings = &conn.mapped()?.mappings;
-        while let Some(mapping) = mappings.iter().find(|mapping| mapping.dsn <= start && start < mapping.end()) {
-            start = mapping.end();
-        }
-        let next = mappings.iter().map(|mapping| mapping.dsn).filter(|dsn| *dsn > start).min().unwrap_or(u64::MAX);
+        let (start, next) = conn.mapped()?.lacks(self.sender.una);
         let end = self.sender.nxt.min(start + conn.smss()).min(next);
         (start < end).then_some((start, end))
     }

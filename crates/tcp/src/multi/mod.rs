@@ -526,6 +526,12 @@ impl Meta {
         }
     }
 
+    /// First byte of the data that is not acknowledged, and first that no subflow was given.
+    #[cfg(test)]
+    fn outstanding(&self) -> (u64, u64) {
+        (self.sender.una, self.sender.nxt)
+    }
+
     /// Whether this connection was never opened.
     fn is_fresh(conn: &Connection) -> bool {
         conn.state() == State::Closed && conn.counters().sent_segments == 0

@@ -2,6 +2,7 @@
 //! data, and holds the state of all data that the headers of its segments carry. The [meta](crate::multi::Meta) above
 //! it decides both.
 
+use super::given::Given;
 use crate::multipath::{Dss, Multipath};
 use crate::segment::{Options, PlainSegment, Segment, OPTIONS_MAX};
 use std::collections::VecDeque;
@@ -68,6 +69,8 @@ pub(crate) struct Mapped {
     last_window: u16,
     /// Mappings of the data that the subflow carries, in the order of its bytes.
     pub(crate) mappings: VecDeque<Mapping>,
+    /// The same data, in the order of the data.
+    given: Given,
 }
 
 impl Mapped {
@@ -82,11 +85,13 @@ impl Mapped {
             shared: SharedWindow::default(),
             last_window: 0,
             mappings: VecDeque::new(),
+            given: Given::default(),
         }
     }
 
     /// The bytes from `start` on are the data [dsn, dsn + len).
     pub(crate) fn push(&mut self, start: u64, dsn: u64, len: u64) {
+        self.given.add(dsn, dsn + len);
         match self.mappings.back_mut() {
             Some(last) if last.start + last.len == start && last.end() == dsn && !last.is_reinjected => last.len += len,
             _ => self.mappings.push_back(Mapping { start, dsn, len, is_reinjected: false }),
@@ -99,6 +104,13 @@ impl Mapped {
         while self.mappings.front().is_some_and(is_done) {
             self.mappings.pop_front();
         }
+        self.given.release(data_una);
+    }
+
+    /// Forgets all mappings.
+    pub(crate) fn clear(&mut self) {
+        self.mappings.clear();
+        self.given.clear();
     }
 
     /// The mapping of the byte at `offset`.
@@ -108,9 +120,15 @@ impl Mapped {
         (offset < mapping.start + mapping.len).then_some(mapping)
     }
 
-    /// Whether any byte of [start, end) of the data was given to this subflow and is kept.
+    /// Whether any byte of the unacknowledged data [start, end) was given to this subflow.
     pub(crate) fn carries(&self, start: u64, end: u64) -> bool {
-        self.mappings.iter().any(|mapping| mapping.dsn < end && start < mapping.end())
+        self.given.has_any(start, end)
+    }
+
+    /// Returns the first data from `una` on that this subflow was not given, up to the next that it was. `una`: the first data that
+    /// are not acknowledged.
+    pub(crate) fn lacks(&self, una: u64) -> (u64, u64) {
+        self.given.gap(una)
     }
 
     /// The window field of a segment without scale, or of one with `shift`.

@@ -29,6 +29,7 @@ mod episode;
 mod extras;
 mod features;
 mod feedback;
+mod given;
 mod limit;
 mod mapped;
 mod notified;

@@ -1,7 +1,7 @@
 //! Random multipath connections beside a naive reckoning of the data that arrived: a list of ranges, with nothing in
 //! common with the meta.
 
-use super::bench::{at, mapping, ms, tcp, Path, World, CLIENT, SERVER};
+use super::bench::{at, mapping, ms, tcp, End, Path, World, CLIENT, SERVER};
 use crate::multi::{MultiConfig, Plan, Reinject, ReinjectOn, SchedulerConfig, SchedulerKind};
 use crate::{Multipath, Segment};
 use bentpipe_units::Duration;
@@ -89,6 +89,20 @@ fn check_departures(world: &mut World, naive: &mut Naive, acks: &mut u64, edge: 
     Ok(())
 }
 
+/// The first data outstanding that a subflow does not carry, by looking at all its mappings for each step.
+fn plainly_lacking(world: &World, i: usize) -> Option<(u64, u64)> {
+    let end = &world.ends[CLIENT];
+    let (una, nxt) = end.meta.outstanding();
+    let mappings = &end.subflows[i].mapped()?.mappings;
+    let mut start = una;
+    while let Some(mapping) = mappings.iter().find(|mapping| mapping.dsn <= start && start < mapping.end()) {
+        start = mapping.end();
+    }
+    let next = mappings.iter().map(|mapping| mapping.dsn).filter(|dsn| *dsn > start).min().unwrap_or(u64::MAX);
+    let end = nxt.min(start + end.subflows[i].smss()).min(next);
+    (start < end).then_some((start, end))
+}
+
 fn check(case: Case) -> Result<(), TestCaseError> {
     let Case { mut paths, config, offered, seed, reads, withdrawn } = case;
     paths[0].1 = Plan::default();
@@ -143,6 +157,11 @@ fn check(case: Case) -> Result<(), TestCaseError> {
             world.close(SERVER);
         }
         check_departures(&mut world, &mut naive, &mut acks, &mut edge)?;
+        for i in 0..subflows {
+            let End { meta, subflows, .. } = &mut world.ends[CLIENT];
+            let lacking = meta.first_lacking(i, subflows);
+            prop_assert_eq!(lacking, plainly_lacking(&world, i));
+        }
         prop_assert!(world.delivered() == naive.nxt.min(offered), "{} {}", world.delivered(), naive.nxt);
         prop_assert!(world.ends[CLIENT].meta.acked_bytes() <= world.delivered());
         if world.now > at(1_000_000) {
