@@ -163,8 +163,55 @@ def test_a_congestion_control_that_cannot_control_quic_is_refused() -> None:
     scenario = bp.loads(TEXT, {"flow.web.quic.mtu": "1452 B"})
     with pytest.raises(ScenarioError, match="cannot control QUIC: its dummy segments are segments of TCP"):
         bp.compare(scenario, ["cubic", "peach"])
-    with pytest.raises(ScenarioError, match=r"no flow uses TCP\n.*quic\.cc"):
-        bp.mix(scenario, ["cubic", "bbr3"])
+    with pytest.raises(ScenarioError, match="cannot control QUIC"):
+        bp.mix(scenario, ["cubic", "peach"])
+
+
+def test_a_mix_sets_the_congestion_control_of_each_transport() -> None:
+    """Each of two copies has its own congestion control, also if one flow is over TCP and another over QUIC."""
+    scenario = bp.loads(FILE, {"flow.web.quic.mtu": "1452 B", "duration": "20 s"})
+    found = bp.mix(scenario, ["newreno", "bbr3"], replications=2)
+    row = found.run(0).flows.select("flow", "transport", "cc").sort("flow").rows()
+    assert [each[1:] for each in row] == [("tcp", "newreno"), ("tcp", "bbr3"), ("quic", "newreno"), ("quic", "bbr3")]
+
+
+def test_a_mix_of_cases_has_tcp_and_quic_on_one_path() -> None:
+    cases = FILE + "[case.tcp]\nflow.f.tcp.cc = 'newreno'\n[case.quic]\nflow.f.quic.cc = 'newreno'\n"
+    found = bp.mix(bp.loads(cases, {"flow.f.app": "greedy", "duration": "30 s"}), ["tcp", "quic"], replications=2)
+    assert set(found.run(0).flows["transport"]) == {"tcp", "quic"}
+    assert all(0.1 < found.estimate(case, "share").value < 0.9 for case in ("tcp", "quic"))
+
+
+def test_connections_that_the_idle_timeout_ends_have_a_note() -> None:
+    """Three requests with a pause above the idle timeout are three connections, of which two have timed out."""
+    sets = {"flow.web.app.count": 3, "flow.web.app.response": "10 kB", "flow.web.app.wait": "5 s"}
+    result = bp.run(bp.loads(TEXT, {**sets, "flow.web.quic.idle_timeout": "3 s"}))
+    assert result.quic.select("connections", "idle_timeouts").row(0) == (3, 2)
+    assert any(note.startswith('the idle timeout ended 2 of 3 connections of flow "web"') for note in result.notes)
+    kept = bp.run(bp.loads(TEXT, {**sets, "flow.web.quic.idle_timeout": "30 s"}))
+    assert kept.quic.select("connections", "idle_timeouts").row(0) == (1, 0)
+    assert not any("idle timeout" in note for note in kept.notes)
+
+
+def test_needless_repairs_are_counted_and_have_a_note() -> None:
+    """A middlebox that holds packets back loses none of them, and the stack declares some of them lost."""
+    text = TEXT.replace('to = "gateway"\ndelay', 'to = "middle"\ndelay') + "quic = {}\n"
+    text += "[link.more]\nfrom = 'middle'\nto = 'gateway'\nrate = '1 Gbit/s'\ndelay = '1 ms'\n"
+    text += "[node.middle]\nmiddlebox = [{ kind = 'impair', reorder = 0.02, hold = '20 ms' }]\n"
+    result = bp.run(bp.loads(text, {"flow.web.app.response": "200 kB"}))
+    assert result.drops.height == 0
+    row = result.quic.row(0, named=True)
+    assert row["needless"] == row["declared_lost"] > 0
+    assert any("declared lost had arrived" in note for note in result.notes)
+
+
+def test_the_bundled_scenario_of_deep_space_runs() -> None:
+    result = bp.run("mars", {"quic.cc": "none", "quic.initial_window": "1 bdp"})
+    # Two round trips of 480 s, and 10 MB at 1 Mbit/s.
+    assert result.flows["completion_s"][0] == pytest.approx(960 + 80, rel=0.01)
+    assert result.notes == ()
+    warnings = bp.load("mars").cases["defaults"].warnings
+    assert any("ends after 30 s, and never opens" in warning.message for warning in warnings)
 
 
 def test_commands_name_the_key_of_the_transport(tmp_path: Path) -> None:

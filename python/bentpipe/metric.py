@@ -253,8 +253,8 @@ _DECLARED = (
     ("datagrams", "mean", _LESS, "delay_mean_s delay_p50_s delay_p95_s delay_p99_s jitter_s"),
     ("datagrams", "min", _LESS, "delay_min_s"),
     ("quic", "mean", _LESS, "handshake_s first_byte_s"),
-    ("quic", "sum", _LESS, "declared_lost blocked"),
-    ("quic", "sum", _NEITHER, "acks"),
+    ("quic", "sum", _LESS, "declared_lost needless idle_timeouts blocked"),
+    ("quic", "sum", _NEITHER, "connections acks"),
 )
 """Columns that are metrics, with their aggregation over several flows or links."""
 _WORKED_OUT = (

@@ -7,6 +7,7 @@
 
 use crate::clock::Clock;
 use crate::content::{Reads, Sending};
+use crate::fates::Fates;
 use crate::gate::Gate;
 use crate::migration::{address, Migration};
 use crate::qlog::{Log, Output};
@@ -20,7 +21,7 @@ use bentpipe_sim::stack::{
 use bentpipe_units::{Duration, Ecn, Time};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, ReadError, Side,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, ReadError, Side,
     StreamEvent, StreamId, VarInt,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -40,7 +41,7 @@ pub struct QuicEnd {
     /// Settings of an opener that has not connected yet.
     client: Option<ClientConfig>,
     pub(crate) side: Side,
-    facts: Shared,
+    pub(crate) facts: Shared,
     read: QuicRead,
     send_order: QuicSendOrder,
     ecn: bool,
@@ -62,6 +63,8 @@ pub struct QuicEnd {
     gate: Gate,
     wakeup: Time,
     pub(crate) counters: EngineCounters,
+    /// Fates of the own packets. On the wire none is known.
+    pub(crate) fates: Fates,
     scratch: Vec<u8>,
     /// Whether the client sends early data.
     has_early_data: bool,
@@ -103,10 +106,23 @@ fn logged_pair(
     log: impl Fn(Side) -> Option<Log>,
 ) -> [QuicEnd; 2] {
     let clock = Clock::new();
+    let fates: [Fates; 2] = Default::default();
     [Side::Client, Side::Server].map(|side| {
         let facts = Shared::default();
         facts.lock().log = log(side);
-        QuicEnd::new(quic, Crypto::null(quic.handshake), seed, side, saved[side as usize], clock, facts)
+        let fates = [side, !side].map(|side| fates[side as usize].clone());
+        let mut end = QuicEnd::new(
+            quic,
+            Crypto::null(quic.handshake, fates.clone()),
+            seed,
+            side,
+            saved[side as usize],
+            clock,
+            facts,
+        );
+        let [own, _] = fates;
+        end.fates = own;
+        end
     })
 }
 
@@ -144,6 +160,7 @@ impl QuicEnd {
             gate: Gate::default(),
             wakeup: Time::NEVER,
             counters: EngineCounters::default(),
+            fates: Fates::default(),
             scratch: Vec::new(),
             has_early_data: false,
         }
@@ -196,15 +213,13 @@ impl QuicEnd {
             Some(DatagramEvent::Response(transmit)) => {
                 self.answers.push_back(self.scratch[..transmit.size].to_vec());
             }
-            None => {
-                self.counters.received_datagrams += 1;
-                self.counters.unreadable += 1;
-            }
+            None => self.counters.unreadable += 1,
         }
     }
 
     /// Carries events between connection, endpoint and application, until there are no more.
     fn pump(&mut self, now: Time) {
+        self.count_losses();
         loop {
             self.open_streams();
             self.write_streams();
@@ -235,28 +250,6 @@ impl QuicEnd {
         self.rearm(now);
     }
 
-    /// Writes to the qlog, if there is one, with the present state.
-    fn log(&self, write: impl FnOnce(&mut Log, EngineState)) {
-        let mut facts = self.facts.lock();
-        let state = facts.state;
-        if let Some(log) = &mut facts.log {
-            write(log, state);
-        }
-    }
-
-    fn log_losses(&self, now: Time) {
-        let lost = std::mem::take(&mut self.facts.lock().lost);
-        lost.iter().for_each(|lost| self.log(|log, _| log.on_lost(now, lost)));
-    }
-
-    fn log_event(&self, now: Time, event: &Event) {
-        match event {
-            Event::Connected => self.log(|log, _| log.on_state(now, None)),
-            Event::ConnectionLost { reason } => self.log(|log, _| log.on_state(now, Some(&reason.to_string()))),
-            _ => {}
-        }
-    }
-
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Connected => {
@@ -264,6 +257,7 @@ impl QuicEnd {
                 self.events.push_back(EngineEvent::Established);
             }
             Event::ConnectionLost { reason } => {
+                self.counters.idle_timeouts += u64::from(matches!(reason, ConnectionError::TimedOut));
                 self.events.push_back(EngineEvent::Failed(reason.to_string()));
             }
             Event::Stream(StreamEvent::Opened { dir }) => self.accept_streams(dir),
@@ -290,6 +284,7 @@ impl QuicEnd {
         if self.side.is_server() || !self.has_early_data || connection.accepted_0rtt() {
             return;
         }
+        self.fates.on_refused();
         self.streams.opened = 0;
         for sending in self.sends.values_mut() {
             (sending.taken, sending.is_finished) = (0, false);
@@ -535,10 +530,10 @@ impl Engine for QuicEnd {
     }
 
     fn counters(&self) -> EngineCounters {
-        let mut counters = EngineCounters { reductions: self.facts.lock().reductions, ..self.counters };
+        let reductions = self.facts.lock().reductions;
+        let mut counters = EngineCounters { reductions, needless: self.fates.needless(), ..self.counters };
         if let Some((_, connection)) = &self.connection {
             let stats = connection.stats();
-            counters.declared_lost = stats.path.lost_packets;
             counters.acks = stats.frame_tx.acks;
             counters.path_challenges = stats.frame_tx.path_challenge;
             counters.blocked = stats.frame_tx.data_blocked + stats.frame_tx.stream_data_blocked;

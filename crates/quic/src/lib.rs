@@ -11,8 +11,10 @@
 //! | `resume` | careful resume in this adapter |
 //! | `tap` | what the congestion control of a connection knows, for tables and series |
 //! | `null` | replacement of TLS |
+//! | `fates` | packets that arrived, and those declared lost |
 //! | `tls` | TLS 1.3, with the feature of this name |
 //! | `wire` | an end on the wire, with the feature `tls` |
+//! | `report` | losses and events of an end, for counters and qlog |
 //! | `qlog` | what a connection does, as a file |
 //! | `clock` | virtual time as the stack has it |
 //!
@@ -23,12 +25,14 @@
 mod clock;
 mod content;
 mod driver;
+mod fates;
 mod gate;
 mod house;
 mod migration;
 mod null;
 mod qlog;
 mod rapid;
+mod report;
 mod resume;
 mod setup;
 mod tap;

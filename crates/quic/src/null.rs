@@ -4,6 +4,7 @@
 //! of another connection, level or length is therefore refused. Equal runs have equal bytes: TLS draws its key shares from
 //! the system, so real TLS has not. A session to resume, and the address token of an earlier connection, are given.
 
+use crate::fates::{Fates, Space};
 use bentpipe_sim::spec::QuicResume;
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -28,8 +29,8 @@ const FLIGHT_RESUMED: usize = 160;
 /// Type and length of a message.
 const MESSAGE_HEADER: usize = 4;
 
-/// Settings of the handshake, shared by both ends.
-#[derive(Clone, Copy, Debug)]
+/// Settings of the handshake of one end.
+#[derive(Clone, Debug)]
 pub(crate) struct Null {
     /// Bytes of the server's messages after its ServerHello, in a full handshake.
     pub(crate) flight: usize,
@@ -37,9 +38,24 @@ pub(crate) struct Null {
     pub(crate) resume: QuicResume,
     /// Whether the server accepts early data.
     pub(crate) accepts: bool,
+    /// Fates of the packets of this end, and of its peer.
+    pub(crate) fates: [Fates; 2],
 }
 
 impl Null {
+    /// Returns the keys of a level, which write the fates of packets.
+    fn keys(&self, level: Level) -> Keys {
+        Keys { header: KeyPair { local: Box::new(Plain), remote: Box::new(Plain) }, packet: self.packet_keys(level) }
+    }
+
+    fn key(&self, level: Level) -> Box<dyn PacketKey> {
+        Box::new(Key { level, fates: self.fates.clone() })
+    }
+
+    fn packet_keys(&self, level: Level) -> KeyPair<Box<dyn PacketKey>> {
+        KeyPair { local: self.key(level), remote: self.key(level) }
+    }
+
     fn is_resumed(&self) -> bool {
         self.resume != QuicResume::No
     }
@@ -56,13 +72,13 @@ impl crypto::ClientConfig for Null {
         _: &str,
         params: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
-        Ok(Box::new(NullSession::new(*self, Side::Client, params)))
+        Ok(Box::new(NullSession::new((*self).clone(), Side::Client, params)))
     }
 }
 
 impl crypto::ServerConfig for Null {
     fn initial_keys(&self, _: u32, dst_cid: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
-        Ok(keys(Level::initial(dst_cid)))
+        Ok(self.keys(Level::initial(dst_cid)))
     }
 
     fn retry_tag(&self, _: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; TAG] {
@@ -70,12 +86,12 @@ impl crypto::ServerConfig for Null {
     }
 
     fn start_session(self: Arc<Self>, _: u32, params: &TransportParameters) -> Box<dyn Session> {
-        Box::new(NullSession::new(*self, Side::Server, params))
+        Box::new(NullSession::new((*self).clone(), Side::Server, params))
     }
 }
 
 /// Encryption level of a packet, as a number that its tag contains.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Level(u64);
 
 impl Level {
@@ -88,33 +104,44 @@ impl Level {
     }
 }
 
-fn keys(level: Level) -> Keys {
-    Keys { header: KeyPair { local: Box::new(Plain), remote: Box::new(Plain) }, packet: packet_keys(level) }
-}
-
-fn packet_keys(level: Level) -> KeyPair<Box<dyn PacketKey>> {
-    KeyPair { local: Box::new(level), remote: Box::new(level) }
-}
-
 impl Level {
     fn tag(self, number: u64, len: usize) -> [u8; TAG] {
         let first = mix(self.0 ^ mix(number ^ mix(len as u64)));
         halves(first, mix(first))
     }
+
+    fn space(self) -> Space {
+        match self {
+            Self::HANDSHAKE => Space::Handshake,
+            Self::DATA | Self::EARLY => Space::Data,
+            _ => Space::Initial,
+        }
+    }
 }
 
-impl PacketKey for Level {
+/// Key of a level.
+struct Key {
+    level: Level,
+    /// Of the packets that it writes, and of those that it reads.
+    fates: [Fates; 2],
+}
+
+impl PacketKey for Key {
     fn encrypt(&self, packet: u64, buf: &mut [u8], _: usize) {
         let end = buf.len() - TAG;
-        buf[end..].copy_from_slice(&self.tag(packet, end));
+        buf[end..].copy_from_slice(&self.level.tag(packet, end));
+        self.fates[0].on_sent(self.level.space(), packet);
     }
 
     fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         let end = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
-        if payload[end..] != self.tag(packet, header.len() + end) {
+        if payload[end..] != self.level.tag(packet, header.len() + end) {
             return Err(CryptoError);
         }
         payload.truncate(end);
+        let space = self.level.space();
+        self.fates[1].on_arrived(space, packet);
+        self.fates[0].on_acked(space, payload);
         Ok(())
     }
 
@@ -313,7 +340,7 @@ impl NullSession {
 
 impl Session for NullSession {
     fn initial_keys(&self, dst_cid: &ConnectionId, _: Side) -> Keys {
-        keys(Level::initial(dst_cid))
+        self.null.keys(Level::initial(dst_cid))
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
@@ -326,7 +353,7 @@ impl Session for NullSession {
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
         let has_keys = self.null.has_early_data() && (self.side.is_client() || self.null.accepts);
-        has_keys.then(|| (Box::new(Plain) as Box<dyn HeaderKey>, Box::new(Level::EARLY) as Box<dyn PacketKey>))
+        has_keys.then(|| (Box::new(Plain) as Box<dyn HeaderKey>, self.null.key(Level::EARLY)))
     }
 
     fn early_data_accepted(&self) -> Option<bool> {
@@ -390,11 +417,11 @@ impl Session for NullSession {
             (step, _) => (step, None),
         };
         self.step = next;
-        level.map(keys)
+        level.map(|level| self.null.keys(level))
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        Some(packet_keys(Level::DATA))
+        Some(self.null.packet_keys(Level::DATA))
     }
 
     fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {

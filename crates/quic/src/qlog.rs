@@ -7,6 +7,7 @@
 //! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams. Only the stack's
 //! own qlog names lost packets, so this reads it. That file lacks sizes of packets received, and has round trips in seconds.
 
+use crate::fates::take_varint;
 use crate::migration::CID_LEN;
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Time;
@@ -237,12 +238,12 @@ fn read_header(datagram: &[u8]) -> Option<PacketHeader> {
         return Some(PacketHeader { kind, number: 0, bits: 0, length: datagram.len() });
     }
     if kind == Kind::Initial {
-        let length = take_varint(&mut rest)?;
+        let length = take_length(&mut rest)?;
         take(&mut rest, length)?;
     }
     let payload = match kind {
         Kind::OneRtt => rest.len(),
-        _ => take_varint(&mut rest)?,
+        _ => take_length(&mut rest)?,
     };
     let length = datagram.len() - rest.len() + payload;
     let bytes = usize::from(first & 3) + 1;
@@ -250,18 +251,14 @@ fn read_header(datagram: &[u8]) -> Option<PacketHeader> {
     (length <= datagram.len()).then_some(PacketHeader { kind, number, bits: 8 * bytes as u32, length })
 }
 
+fn take_length(rest: &mut &[u8]) -> Option<usize> {
+    usize::try_from(take_varint(rest)?).ok()
+}
+
 fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, left) = rest.split_at_checked(count)?;
     *rest = left;
     Some(taken)
-}
-
-/// Reads a number of variable length (RFC 9000 §16).
-fn take_varint(rest: &mut &[u8]) -> Option<usize> {
-    let first = take(rest, 1)?[0];
-    let more = take(rest, (1 << (first >> 6)) - 1)?;
-    let number = more.iter().fold(u64::from(first & 0x3f), |number, byte| number << 8 | u64::from(*byte));
-    usize::try_from(number).ok()
 }
 
 /// Returns the number of a packet, of which only the lowest bits are sent (RFC 9000 A.3).

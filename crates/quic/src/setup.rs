@@ -1,6 +1,7 @@
 //! Settings of both ends for the stack: endpoint, transport, tokens, identifiers. All of its random numbers come from the seed.
 
 use crate::clock::Clock;
+use crate::fates::Fates;
 use crate::house::HouseFactory;
 use crate::migration::{address, CID_LEN};
 use crate::null::{Null, SeededKey};
@@ -33,9 +34,10 @@ pub(crate) struct Crypto {
 }
 
 impl Crypto {
-    /// Returns the replacement of TLS.
-    pub(crate) fn null(handshake: QuicHandshake) -> Self {
-        let null = Null { flight: handshake.flight as usize, resume: handshake.resume, accepts: handshake.accepted };
+    /// Returns the replacement of TLS. `fates`: of the packets of this end, and of its peer.
+    pub(crate) fn null(handshake: QuicHandshake, fates: [Fates; 2]) -> Self {
+        let QuicHandshake { flight, resume, accepted, .. } = handshake;
+        let null = Null { flight: flight as usize, resume, accepts: accepted, fates };
         let null = Arc::new(null);
         Self { client: Arc::clone(&null) as _, server: null }
     }

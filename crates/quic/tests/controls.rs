@@ -2,7 +2,7 @@
 
 use crate::path::{transfer, Done, Path, Way};
 use bentpipe_cc::keys::ByteCounting;
-use bentpipe_cc::{CcConfig, CcKind};
+use bentpipe_cc::{CcConfig, CcKind, HyblaSettings, HyblaWindow};
 use bentpipe_sim::spec::{Quic, QuicCc, QuicInitialWindow, QuicWindow};
 
 const MB: u64 = 1_000_000;
@@ -18,12 +18,19 @@ fn house(kind: CcKind) -> QuicCc {
     QuicCc::House(CcConfig::from(kind))
 }
 
+/// Hybla with the initial window of the connection. Its usual one, 24 packets over 600 ms, saves a round trip of slow start.
+fn plain_hybla() -> QuicCc {
+    let settings = HyblaSettings { initial_window: HyblaWindow::Connection, ..HyblaSettings::default() };
+    QuicCc::House(CcConfig::Hybla(settings))
+}
+
 #[test]
 fn times_are_those_of_the_specification() {
     let all = [
         ("cubic, RFC 5681", house(CcKind::Cubic), ByteCounting::Rfc5681, 11.41),
         ("cubic", house(CcKind::Cubic), ByteCounting::UbcPure, 8.92),
         ("bbr3", house(CcKind::Bbr3), ByteCounting::UbcPure, 9.94),
+        ("hybla of 10 packets", plain_hybla(), ByteCounting::UbcPure, 9.13),
         ("stack-cubic", QuicCc::StackCubic, ByteCounting::UbcPure, 9.10),
         ("stack-newreno", QuicCc::StackNewReno, ByteCounting::UbcPure, 9.18),
     ];

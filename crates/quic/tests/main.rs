@@ -2,6 +2,7 @@
 
 mod path;
 
+mod acceptance;
 mod controls;
 mod datagrams;
 mod deep_space;

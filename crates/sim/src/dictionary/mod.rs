@@ -243,11 +243,14 @@ table! {
     /// One row per flow over QUIC.
     QUIC, QuicRow {
         flow: text, "", "Name of the flow.";
+        connections: whole, "1", "Connections that were opened.";
+        idle_timeouts: whole, "1", "Connections of these that the idle timeout ended (RFC 9000 §10.1). The next transfer opens another one.";
         handshake_s: real, "s", "Time from the first packet until the handshake is complete at the opener, of the first connection; missing without one.";
         first_byte_s: real, "s", "Time from the first packet until the receiver of the data has read some, on the first connection; missing if it has not.";
         sent_datagrams: whole, "1", "Datagrams of the sender of the data.";
         arrived_datagrams: whole, "1", "Datagrams that arrived at the receiver of the data.";
         declared_lost: whole, "1", "Packets that the sender declared lost (RFC 9002 §6). Their data leaves in new packets.";
+        needless: whole, "1", "Packets of these that the receiver has got, before or after: reordering, or a longer delay, and no loss.";
         reductions: whole, "1", "Times that losses or marks reduced the sender's window.";
         acks: whole, "1", "Frames with acknowledgements that the receiver sent.";
         blocked: whole, "1", "Frames of the sender that report a window of flow control as the limit (RFC 9000 §4.1).";

@@ -2,7 +2,7 @@
 //!
 //! Hints that need results of runs are in the face, in `experiment/hints.py`.
 
-use super::{App, Change, DualPi2, Flow, Lane, Queue, QueueLimit, Scenario};
+use super::{App, Change, DualPi2, Flow, Lane, Quic, Queue, QueueLimit, Scenario};
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::EcnFeedback;
@@ -14,12 +14,14 @@ const NAMED: usize = 3;
 const HEADERS: u64 = 40;
 /// Largest usual queue, in bdp. Below its inverse a queue is small; n flows together need a queue smaller by the square root of n.
 const FAR: f64 = 4.0;
+/// Least window of QUIC's flow control, in bdp.
+const WINDOW: f64 = 2.0;
 /// Packets below which a bdp does not decide the size of a queue.
 const FEW_PACKETS: u64 = 20;
 
 impl Scenario {
     /// The hints, in the order: marks, small queues, large queues, small probed windows, controllers of queues, pages
-    /// without TLS.
+    /// without TLS, windows of QUIC, timers of QUIC.
     pub fn hints(&self) -> Vec<String> {
         self.hints_at_keys().map(|(_, hint)| hint).collect()
     }
@@ -27,7 +29,13 @@ impl Scenario {
     /// The hints with the keys that they are about.
     pub(super) fn hints_at_keys(&self) -> impl Iterator<Item = (String, String)> {
         let [small, large] = self.queues_far_from_bdp();
-        let others = [self.probes_below_bdp(), self.controllers_of_shorter_paths(), self.pages_without_tls()];
+        let others = [
+            self.probes_below_bdp(),
+            self.controllers_of_shorter_paths(),
+            self.pages_without_tls(),
+            self.windows_below_two_bdp(),
+            self.timers_below_the_round_trip(),
+        ];
         [self.marks_that_no_queue_makes(), small, large].into_iter().chain(others).flatten()
     }
 
@@ -93,6 +101,61 @@ impl Scenario {
             flow.name
         );
         Some((key, hint))
+    }
+
+    /// The flows over QUIC, with the propagation round trip of their path.
+    fn over_quic(&self) -> impl Iterator<Item = (&Flow, &Quic, Duration)> {
+        self.flows.iter().filter(|flow| flow.app.has_transport()).filter_map(|flow| {
+            let lane = &self.lanes[flow.lane];
+            let links = lane.route.iter().chain(&lane.reverse_route);
+            let rtt = links.fold(Duration::ZERO, |sum, &link| sum + self.links[link].delay.largest());
+            flow.transport.quic().map(|quic| (flow, &**quic, rtt))
+        })
+    }
+
+    /// Flow control of QUIC below two bandwidth-delay products of its path: one in flight, and one that waits behind a loss.
+    fn windows_below_two_bdp(&self) -> Option<(String, String)> {
+        let mut found = self.over_quic().filter_map(|(flow, quic, rtt)| {
+            let lane = &self.lanes[flow.lane];
+            let route = if flow.app.is_two_way() { &lane.reverse_route } else { &lane.route };
+            let packet = u64::from(quic.mtu + u32::from(Quic::HEADERS));
+            let slowest = route.iter().map(|&link| self.links[link].largest_over(rtt, packet)).min()?;
+            let bdp = slowest.as_bps() as f64 / 8.0 * rtt.as_secs_f64();
+            let names = ["stream_window", "connection_window", "send_window"];
+            let mut windows = names.into_iter().zip(quic.windows());
+            let (key, window) = windows.find(|(_, window)| (*window as f64) < WINDOW * bdp)?;
+            let is_used = !matches!(*flow.app, App::File { size } if size <= window);
+            is_used.then_some((flow, key, window as f64 / bdp, WINDOW * bdp))
+        });
+        let (Flow { name, .. }, key, held, enough) = found.next()?;
+        let more = match found.count() {
+            0 => String::new(),
+            more => format!(" (and of {more} more)"),
+        };
+        let hint = format!(
+            "{key} of flow \"{name}\"{more} holds {} bdp of its path, and a loss needs {WINDOW}: one in flight, one behind the \
+             gap; a window for it: {key} = \"{WINDOW} bdp\", {} MB",
+            short(held),
+            short(enough / 1e6)
+        );
+        Some((format!("flow.{name}.quic.{key}"), hint))
+    }
+
+    /// Timers of QUIC that expire before the first answer can come, as in deep space. The first probe timeout is three times
+    /// the initial round trip (RFC 9002 §6.2.2), and an idle timeout is at least three probe timeouts (RFC 9000 §10.1).
+    fn timers_below_the_round_trip(&self) -> Option<(String, String)> {
+        let (Flow { name, .. }, quic, rtt) =
+            self.over_quic().find(|(_, quic, rtt)| quic.initial_rtt.saturating_mul(3) < *rtt)?;
+        let idle = quic.idle_timeout.max(quic.initial_rtt.saturating_mul(9));
+        let (key, effect) = match idle < rtt {
+            true => ("idle_timeout", format!("ends after {idle}, and never opens")),
+            false => ("initial_rtt", format!("repeats its first packet after {}", quic.initial_rtt.saturating_mul(3))),
+        };
+        let hint = format!(
+            "the connection of flow \"{name}\" {effect}: the first answer takes {rtt}; timers for it: initial_rtt = \"{rtt}\", \
+             and idle_timeout above {rtt} and the longest outage"
+        );
+        Some((format!("flow.{name}.quic.{key}"), hint))
     }
 
     /// Flows that ask for congestion marks where no queue on their paths marks. Custom middleboxes may mark.
@@ -230,8 +293,12 @@ mod tests {
 
     /// 20 Mbit/s and a round trip of 520 ms: 1.3 MB.
     fn hints(tcp: &str, queue: &str, flow: &str) -> Vec<String> {
+        hints_over(["20 Mbit/s", "260 ms", queue], tcp, flow)
+    }
+
+    fn hints_over([rate, delay, queue]: [&str; 3], tcp: &str, flow: &str) -> Vec<String> {
         let text = format!(
-            "duration = '1 s'\n[tcp]\nlike = 'rfc'\n{tcp}\n[link.sat]\nfrom = 'a'\nto = 'b'\nrate = '20 Mbit/s'\ndelay = '260 ms'\n\
+            "duration = '1 s'\n[tcp]\nlike = 'rfc'\n{tcp}\n[link.sat]\nfrom = 'a'\nto = 'b'\nrate = '{rate}'\ndelay = '{delay}'\n\
              queue = {queue}\n[flow.f]\nfrom = 'a'\nto = 'b'\n{flow}\n"
         );
         from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{text}\n{problems}")).scenario.hints()
@@ -264,6 +331,37 @@ mod tests {
         let found = beside(open, "quic = {}");
         assert!(found.starts_with("pages of flow \"f\" over TCP have no round trip for TLS"), "{found}");
         assert_eq!([beside("multiplexed = true", "quic = {}"), beside(open, "")], ["", ""]);
+    }
+
+    #[test]
+    fn windows_of_quic_below_two_bdp_have_a_hint() {
+        for (window, expected) in [
+            ("quic = {}", ""),
+            ("quic = { stream_window = '2 bdp' }", ""),
+            ("quic = { stream_window = '1.9 bdp' }", "stream_window of flow \"f\" holds 1.9 bdp of its path"),
+            ("quic = { stream_window = '1.25 MB' }", "stream_window of flow \"f\" holds 0.96 bdp of its path"),
+            ("quic = { connection_window = '1 bdp' }", "connection_window of flow \"f\" holds 1.0 bdp"),
+            ("quic = { send_window = '1 bdp' }", "send_window of flow \"f\" holds 1.0 bdp"),
+            ("app = { kind = 'file', size = '1 MB' }\nquic = { stream_window = '1 MB' }", ""),
+        ] {
+            let found = hints("", "'1 bdp'", window).join("");
+            assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{window}: {found}");
+            assert!(found.is_empty() || found.ends_with("= \"2 bdp\", 2.6 MB"), "{found}");
+        }
+    }
+
+    #[test]
+    fn timers_of_quic_below_the_round_trip_have_a_hint() {
+        for (quic, delay, expected) in [
+            ("", "498 ms", ""),
+            ("initial_rtt = '100 ms'", "260 ms", "repeats its first packet after 300 ms"),
+            ("", "4 min", "ends after 30 s, and never opens: the first answer takes 480 s"),
+            ("idle_timeout = '10 h'", "4 min", "repeats its first packet after 999 ms"),
+            ("initial_rtt = '480 s'", "4 min", ""),
+        ] {
+            let found = hints_over(["1 Mbit/s", delay, "'1 bdp'"], "", &format!("quic = {{ {quic} }}")).join("");
+            assert!(found.contains(expected) && found.is_empty() == expected.is_empty(), "{quic} {delay}: {found}");
+        }
     }
 
     #[test]

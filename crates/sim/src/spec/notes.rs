@@ -11,6 +11,8 @@ const NAMED: usize = 3;
 /// Longest propagation delay from the ground over a satellite to the ground: by the apogee of a Tundra orbit (53,600 km
 /// from the centre of the Earth) at the horizon of both places.
 const ORBIT_MAX: Duration = Duration::from_millis(360);
+/// Propagation delay from the Earth to the Moon at its nearest, 356,400 km. Longer ones are of deep space.
+const MOON: Duration = Duration::from_millis(1188);
 /// Headers of a packet, bytes.
 const HEADERS: u64 = 40;
 
@@ -46,7 +48,8 @@ impl Scenario {
     /// Returns the key of the first delay that is longer than any orbit's, and a note on all of them: often it is a round
     /// trip that was written for one way.
     fn note_on_delays(&self) -> Option<(String, String)> {
-        let far = || self.links.iter().filter(|link| link.delay.largest() > ORBIT_MAX);
+        let is_far = |delay: Duration| ORBIT_MAX < delay && delay < MOON;
+        let far = || self.links.iter().filter(|link| is_far(link.delay.largest()));
         let first = far().next()?;
         let name = first.name.rsplit_once('.').map_or(&*first.name, |(name, _)| name);
         let more = match far().count() - 1 {

@@ -153,6 +153,8 @@ pub struct EngineCounters {
     pub received_bytes: u64,
     /// Packets declared lost.
     pub declared_lost: u64,
+    /// Packets declared lost that have arrived. On the wire this is unknown, and 0.
+    pub needless: u64,
     /// Frames with acknowledgements sent.
     pub acks: u64,
     /// Bytes that the application has written to streams and datagrams.
@@ -169,6 +171,8 @@ pub struct EngineCounters {
     pub blocked: u64,
     /// Datagrams that the connection could not read.
     pub unreadable: u64,
+    /// Connections that the idle timeout has ended: 0 or 1.
+    pub idle_timeouts: u64,
 }
 
 impl std::ops::AddAssign for EngineCounters {
@@ -180,6 +184,7 @@ impl std::ops::AddAssign for EngineCounters {
             received_datagrams,
             received_bytes,
             declared_lost,
+            needless,
             acks,
             offered_bytes,
             read_bytes,
@@ -188,12 +193,14 @@ impl std::ops::AddAssign for EngineCounters {
             path_challenges,
             blocked,
             unreadable,
+            idle_timeouts,
         } = other;
         self.sent_datagrams += sent_datagrams;
         self.sent_bytes += sent_bytes;
         self.received_datagrams += received_datagrams;
         self.received_bytes += received_bytes;
         self.declared_lost += declared_lost;
+        self.needless += needless;
         self.acks += acks;
         self.offered_bytes += offered_bytes;
         self.read_bytes += read_bytes;
@@ -202,6 +209,7 @@ impl std::ops::AddAssign for EngineCounters {
         self.path_challenges += path_challenges;
         self.blocked += blocked;
         self.unreadable += unreadable;
+        self.idle_timeouts += idle_timeouts;
     }
 }
 

@@ -194,6 +194,9 @@ impl EngineSession {
 /// Counters of the sessions of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EngineTotals {
+    /// Connections that were opened, and those of them that the idle timeout has ended.
+    pub(crate) connections: u64,
+    pub(crate) idle_timeouts: u64,
     /// Counters of the ends that send the data of the flow, and of their peers.
     pub(crate) sent: EngineCounters,
     pub(crate) received: EngineCounters,
@@ -209,6 +212,8 @@ impl EngineTotals {
     pub(super) fn add(&mut self, session: &EngineSession, [opener, _]: [&Host; 2], answers: bool) {
         let counters = [0, 1].map(|side| session.ends[side].engine.counters());
         let sender = usize::from(answers);
+        self.connections += u64::from(session.is_begun);
+        self.idle_timeouts += counters[0].idle_timeouts.max(counters[1].idle_timeouts);
         self.sent += counters[sender];
         self.received += counters[1 - sender];
         if let Some(start) = opener.first_sent {

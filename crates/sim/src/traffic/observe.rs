@@ -451,11 +451,14 @@ fn quic_row<'a>(flow: &'a Flow, state: &FlowState, totals: Totals, failure: &'a 
     let seconds = |span: Option<Duration>| span.map_or(f64::NAN, Duration::as_secs_f64);
     QuicRow {
         flow: &flow.name,
+        connections: totals.connections,
+        idle_timeouts: totals.idle_timeouts,
         handshake_s: seconds(totals.handshake),
         first_byte_s: seconds(totals.first_byte),
         sent_datagrams: totals.sent.sent_datagrams,
         arrived_datagrams: totals.received.received_datagrams,
         declared_lost: totals.sent.declared_lost,
+        needless: totals.sent.needless,
         reductions: totals.sent.reductions,
         acks: totals.received.acks,
         blocked: totals.sent.blocked,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.catalog import cc_keys
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.days import locate_errors
 from bentpipe.experiment.common.senders import as_case, name_senders
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 DATAGRAMS = ("cbr", "poisson", "on-off", "probe")
 """Applications without a choice of transport."""
+TRANSPORTS = ("tcp", "quic")
+"""Keys of the transport of a flow."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Plan:
         members: dict[str, Scenario] = {}
         for name in names:
             is_case = isinstance(name, str) and name in known
-            members |= {str(name): known[str(name)]} if is_case else name_senders(scenario, [name], keys=cc_keys())
+            members |= {str(name): known[str(name)]} if is_case else name_senders(scenario, [name])
         if len(members) < 2:
             given = ", ".join(members) or "none"
             raise ScenarioError(
@@ -95,7 +96,7 @@ class Plan:
             if changed := [key for key in base if _find_shared(base, key) != _find_shared(content, key)]:
                 raise ScenarioError(
                     f"case {name} changes [{changed[0]}], which all cases share\n"
-                    "  expected changes of tcp only, such as tcp.pacing=window"
+                    "  expected changes of tcp and quic only, such as tcp.pacing=window"
                 )
         transports = {
             flow: [_transport(content, flow) for content in resolved.values()]
@@ -103,18 +104,13 @@ class Plan:
             if base["flow"][flow]["app"]["kind"] not in DATAGRAMS
         }
         takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
-        if not takers and all("quic" in base["flow"][flow] for flow in transports):
-            raise ScenarioError(
-                "a mix varies the congestion control of TCP, and no flow uses TCP\n"
-                "  expected a flow without the table quic, or compare, which sets quic.cc"
-            )
         if not takers:
             raise ScenarioError(
                 "every flow would have the same transport in each case\n"
-                "  remove `cc` from [flow.NAME.tcp] of the flows that should differ"
+                "  remove `cc` from [flow.NAME.tcp] or [flow.NAME.quic] of the flows that should differ"
             )
         flows = [
-            {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}
+            {flow: {**_without_transport(base["flow"][flow]), **found[place]} for flow, found in takers.items()}
             for place in range(len(members))
         ]
         senders = unite_classes(*(member.senders for member in members.values()))
@@ -162,14 +158,22 @@ class Plan:
 
 
 def _transport(content: dict[str, Any], flow: str) -> dict[str, Any]:
-    """Return the complete transport of a flow. A resolved flow has only the differences from `tcp`."""
-    common, own = content["tcp"], content["flow"][flow].get("tcp", {})
-    deep = {key: {**common[key], **own.get(key, {})} for key in ("rto", "ack")}
-    return {**common, **own, **deep}
+    """Return the table of the complete transport of a flow, by its key."""
+    own = content["flow"][flow]
+    if "quic" in own:
+        return {"quic": own["quic"]}
+    # A resolved flow has only the differences from `tcp`.
+    common, tcp = content["tcp"], own.get("tcp", {})
+    deep = {key: {**common[key], **tcp.get(key, {})} for key in ("rto", "ack")}
+    return {"tcp": {**common, **tcp, **deep}}
+
+
+def _without_transport(flow: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in flow.items() if key not in TRANSPORTS}
 
 
 def _find_shared(content: dict[str, Any], key: str) -> Any:
     """Return the part of a scenario that a case may not change."""
     if key == "flow":
-        return {name: {k: v for k, v in flow.items() if k != "tcp"} for name, flow in content["flow"].items()}
-    return None if key in ("tcp", "title") else content.get(key)
+        return {name: _without_transport(flow) for name, flow in content["flow"].items()}
+    return None if key in (*TRANSPORTS, "title") else content.get(key)

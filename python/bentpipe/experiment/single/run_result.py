@@ -18,6 +18,7 @@ from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import RUN_CHARTS
 from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.provenance import collect_facts
+from bentpipe.experiment.single.quic import describe_connections
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
@@ -148,7 +149,7 @@ class RunResult(Recorded, Result):
             tables=GivenTables(given),
             recorded=GivenTables(tables["series"]),
             # Hints on the scenario are not part of the core's tables.
-            notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes])),
+            notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes, *describe_connections(tables["quic"])])),
             version=__version__,
             coverage=tables.get("coverage", {}),
         )
