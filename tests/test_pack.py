@@ -69,6 +69,7 @@ def change(pack, **changes):
     [
         ("compare", "--cc", "cubic,{here}/mine.py:Mine", "--replications", "2", "--store", "kept"),
         ("mix", "--cc", "cubic,{here}/mine.py:Mine", "--replications", "2", "--store", "kept"),
+        ("mix", "--cc", "cubic,{here}/mine.py:Mine", "--vary", "stagger=0s,0.2s", "-n", "2", "--store", "kept"),
         ("sweep", "--vary", "tcp.cc=cubic,{here}/mine.py:Mine", "--replications", "2", "--store", "kept"),
         ("run", "--cc", "{here}/mine.py:Mine", "--save", "kept"),
         ("run", "--save", "kept"),

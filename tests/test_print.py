@@ -7,6 +7,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.plot import save, style
+from tests.drawn import ends_of, names_of, note_of
 
 FOUR = """
 duration = "10 s"
@@ -83,6 +84,127 @@ def test_lines_differ_in_a_grey_picture(what):
     assert several
     for panel in several:
         assert all(are_apart(*pair) for pair in itertools.combinations(panel, 2))
+
+
+def test_lines_are_named_at_their_ends():
+    from matplotlib.text import Text
+
+    figure = bp.run(bp.loads(FOUR), series=["cwnd_bytes", "queue_bytes"]).plot()
+    figure.draw_without_rendering()
+    (panel, _) = figure.axes
+    named = {line.get_label(): line for line in lines(panel) if not line.get_label().startswith("_")}
+    ends = [text for text in panel.texts if text.get_text() in named]
+    assert {text.get_text() for text in ends} == set(named) == {"one", "two", "three", "four", "five"}
+    assert panel.get_legend() is None
+    # Without the lines to the curves.
+    boxes = [Text.get_window_extent(text) for text in ends]
+    # Names touch neither each other nor the panel nor the edge of the figure, and keep the order of the lines.
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert min(box.x0 for box in boxes) > panel.get_window_extent().x1
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    values = [named[text.get_text()].get_ydata()[-1] for text in ends]
+    heights = [box.y0 for box in boxes]
+    assert [heights[at] for at in sorted(range(5), key=lambda at: (values[at], heights[at]))] == sorted(heights)
+    # Each name has a line to the end of its curve.
+    for text, value in zip(ends, values, strict=True):
+        x, y = panel.transAxes.transform(text.xy)
+        wanted = panel.transData.transform((10.0, value))
+        assert (x, y) == pytest.approx(tuple(wanted), abs=1.0)
+
+
+def test_names_without_a_place_at_ends_have_a_legend():
+    # The file ends long before the run, so that its name would be far from it.
+    files = FOUR.replace("[flow.two]\n", '[flow.two]\napp = { kind = "file", size = "20 kB" }\n')
+    figure = bp.run(bp.loads(files), series="cwnd_bytes").plot(end=10)
+    assert sorted(names_of(figure.axes[0])) == ["five", "four", "one", "three", "two"]
+    assert ends_of(figure.axes[0]) == {} or figure.axes[0].get_legend() is None
+    longer = FOUR.replace("[flow.two]", "[flow.a-name-that-is-very-long]")
+    figure = bp.run(bp.loads(longer), series="cwnd_bytes").plot()
+    assert ends_of(figure.axes[0]) == {}
+    assert figure.axes[0].get_legend() is not None
+
+
+def test_a_sweep_names_its_lines_and_its_points_do_not_hide_each_other():
+    vary = {"link.sat.delay": ["10 ms", "50 ms", "100 ms"], "tcp.cc": ["cubic", "reno", "vegas"]}
+    figure = bp.sweep(bp.loads(FOUR, {"duration": "2 s"}), vary, replications=2).plot(metric="goodput")
+    (axes,) = figure.axes
+    assert set(ends_of(axes)) == {"cubic", "reno", "vegas"}
+    assert not figure.legends
+    figure.draw_without_rendering()
+    drawn = [line for line in axes.get_lines() if line.get_label() in ends_of(axes)]
+    # In pixels, points of three lines at one delay are apart; in data they are at the delay.
+    places = [line.get_transform().transform((line.get_xdata()[0], line.get_ydata()[0]))[0] for line in drawn]
+    assert len({line.get_xdata()[0] for line in drawn}) == 1
+    assert min(abs(one - other) for one, other in itertools.combinations(places, 2)) >= 2.0
+    assert max(places) < axes.get_window_extent().x1
+    assert min(places) > axes.get_window_extent().x0
+
+
+def test_a_sweep_of_goodput_has_the_rate_of_the_link():
+    single = FOUR.partition("[flow.two]")[0]
+    slow = bp.sweep(bp.loads(single, {"duration": "2 s"}), {"link.sat.delay": ["10 ms", "50 ms"]}, replications=1)
+    (level,) = [line for line in slow.plot(metric="goodput").axes[0].get_lines() if line.get_linestyle() == ":"]
+    assert set(level.get_ydata()) == {2.0}
+    rates = {"link.sat.rate": ["1 Mbit/s", "2 Mbit/s", "4 Mbit/s"]}
+    fast = bp.sweep(bp.loads(single, {"duration": "2 s"}), rates, replications=1)
+    (line,) = [line for line in fast.plot(metric="goodput").axes[0].get_lines() if line.get_linestyle() == ":"]
+    assert list(zip(*line.get_data(), strict=True)) == [(1, 1), (2, 2), (4, 4)]
+    # Other metrics are not limited by it, and two links have no common rate.
+    assert not [line for line in fast.plot(metric="rtt").axes[0].get_lines() if line.get_linestyle() == ":"]
+    both = bp.sweep(bp.loads(single, {"duration": "2 s"}), {"link.sat.delay": ["10 ms", "50 ms"], **rates},
+                    replications=1)  # fmt: skip
+    panel = both.plot(metric="goodput").axes[0]
+    across = {tuple(line.get_ydata()) for line in panel.get_lines() if line.get_linestyle() == ":"}
+    assert across <= {(1.0, 2.0, 4.0)}
+
+
+def test_congestion_controls_and_buffers_are_a_map():
+    single = bp.loads(FOUR.partition("[flow.two]")[0], {"duration": "2 s"})
+    vary = {"link.sat.queue": ["10 packets", "40 packets"], "tcp.cc": ["cubic", "reno", "vegas"]}
+    swept = bp.sweep(single, vary, replications=1)
+    axes = swept.plot("map", metric="goodput").axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["cubic", "reno", "vegas"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["10 packets", "40 packets"]
+    shown = {tuple(map(round, text.get_position())): float(text.get_text()) for text in axes.texts}
+    for row, each in zip(swept.points.iter_rows(named=True), swept.estimates("goodput"), strict=True):
+        at = vary["link.sat.queue"].index(row["link.sat.queue"]), vary["tcp.cc"].index(row["tcp.cc"])
+        assert shown[at] == pytest.approx(each.value / 1e6, rel=0.01)
+    with pytest.raises(bp.errors.BentpipeError, match="a map needs two varied keys"):
+        bp.sweep(single, {"tcp.cc": ["cubic", "reno"]}, replications=1).plot("map")
+
+
+def test_how_to_read_a_figure_is_below_it():
+    figure = bp.run(bp.loads(FOUR), series=["goodput_bps", "cwnd_bytes", "queue_bytes"]).plot()
+    assert figure.axes[-1].get_xlabel() == "Time (s)"
+    assert note_of(figure).startswith("lines are means over ")
+    figure.draw_without_rendering()
+    (note,) = [text for text in figure.axes[-1].texts if text.get_gid() == "note"]
+    box = note.get_window_extent()
+    assert box.y1 <= figure.axes[-1].xaxis.label.get_window_extent().y0
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert box.y0 >= figure.bbox.y0
+
+
+def test_a_window_far_above_the_others_has_an_arrow():
+    huge = {"many": {"tcp.initial_window": "4000 segments"}, "two": {}, "three": {"tcp.initial_window": "4 segments"}}
+    figure = bp.compare(bp.loads(FOUR.partition("[flow.two]")[0]), cases=huge, replications=1).plot("cwnd")
+    (axes,) = figure.axes
+    tops = {line.get_label(): line.get_ydata().max() for line in lines(axes)}
+    assert tops["many"] > axes.get_ylim()[1] > max(tops["two"], tops["three"])
+    assert any("\u25b2" in text.get_text() for text in axes.texts)
+
+
+@pytest.mark.parametrize("width", [3.3, 7.0])
+def test_texts_of_both_widths_are_inside(width):
+    result = bp.run(bp.loads(FOUR), series=["goodput_bps", "cwnd_bytes", "queue_bytes"])
+    figure = result.plot(size=(width, 5.0))
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        for text in (*axes.texts, axes.xaxis.label, axes.yaxis.label):
+            if text.get_text():
+                box = text.get_window_extent()
+                assert figure.bbox.x0 <= box.x0 + 1
+                assert box.x1 <= figure.bbox.x1 + 1
 
 
 def test_a_ratio_and_its_inverse_are_equally_far_from_one():

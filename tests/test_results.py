@@ -28,6 +28,9 @@ MADE = {
     "run": lambda file: bp.run(file, cc="reno", series="cwnd_bytes"),
     "compare": lambda file: bp.compare(file, ["reno", "sack"], replications=3, metric="goodput,rtt", jobs=1),
     "mix": lambda file: bp.mix(file, ["reno", "sack"], replications=3, jobs=1),
+    "mixes": lambda file: bp.mixes(
+        file, ["reno", "sack"], {"link.l.delay": ["10 ms", "90 ms"]}, replications=3, jobs=1
+    ),
     "tune": lambda file: bp.tune(file, WINDOWS, objective="goodput", jobs=1),
     "sweep": lambda file: bp.sweep(file, VARIED, replications=3, metric="rtt", jobs=1),
 }
@@ -54,7 +57,7 @@ def result(request, place):
 
 def test_every_class_has_each_member_with_the_same_parameters():
     found = [getattr(bp, name) for name in bp.__all__]
-    assert {bp.RunResult, bp.Comparison, bp.Mix, bp.Sweep} <= set(classes()) & {
+    assert {bp.RunResult, bp.Comparison, bp.Mix, bp.Mixes, bp.Sweep} <= set(classes()) & {
         each for each in found if isinstance(each, type)
     }
     for each in classes():
@@ -116,7 +119,7 @@ def test_any_result_and_its_estimates_have_public_types(result):
 def test_tables_have_one_schema(result):
     keys = [name for name in result.table.columns if name not in TABLE]
     assert [name for name in result.table.columns if name in TABLE] == TABLE
-    assert keys == (result.keys if isinstance(result, bp.Sweep) else [])
+    assert keys == getattr(result, "keys", [])
     assert [name for name in result.differences.columns if name in DIFFERENCES] == DIFFERENCES
     assert result.differences.schema["is_shown"] == pl.Boolean
     assert set(result.table["of"]) == set(result.names)

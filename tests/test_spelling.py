@@ -29,6 +29,7 @@ VERBS = {
     bp.run: {"scenario": SMALL},
     bp.compare: {"scenario": SMALL, "cc": ["reno", "sack"], "replications": 1, "jobs": 1},
     bp.mix: {"scenario": SMALL, "cc": ["reno", "sack"], "replications": 1, "jobs": 1},
+    bp.mixes: {"scenario": SMALL, "cc": ["reno", "sack"], "vary": {"stagger": ["0 s"]}, "replications": 1, "jobs": 1},
     bp.sweep: {"scenario": SMALL, "vary": {"tcp.cc": ["reno", "sack"]}, "replications": 1, "jobs": 1},
     bp.load: {"source": "geo"},
     bp.report: {"source": "nothere"},

@@ -16,9 +16,11 @@ from .emulation.twin import Twin as Twin
 from .emulation.twin import twin as twin
 from .experiment.compare import compare as compare
 from .experiment.mix import mix as mix
+from .experiment.mix import mixes as mixes
 from .experiment.report import report as report
 from .experiment.results.comparison import Comparison as Comparison
 from .experiment.results.mix import Mix as Mix
+from .experiment.results.mixes import Mixes as Mixes
 from .experiment.results.sweep import Sweep as Sweep
 from .experiment.single.network import Network as Network
 from .experiment.single.pcap import pcap as pcap
@@ -71,6 +73,7 @@ __all__ = [
     "Lines",
     "Middlebox",
     "Mix",
+    "Mixes",
     "Network",
     "Packed",
     "Reno",
@@ -100,6 +103,7 @@ __all__ = [
     "loads",
     "metrics",
     "mix",
+    "mixes",
     "pack",
     "pcap",
     "plot",

@@ -59,7 +59,7 @@ TABLES = {
     "events": "Events of a connection. Each is a row of the series `events`.",
 }
 PYTHON = {
-    "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
+    "Experiments": ["run", "compare", "mix", "mixes", "sweep", "report", "reproduce"],
     "Sharing": ["pack", "repeat", "cite"],
     "Scenarios": ["load", "loads", "check", "Scenario", "schema"],
     "Lists of names": ["scenarios", "metrics", "series", "choices", "catalog"],
@@ -67,6 +67,7 @@ PYTHON = {
         "RunResult",
         "Comparison",
         "Mix",
+        "Mixes",
         "Sweep",
         "Reproduction",
         "Twin",

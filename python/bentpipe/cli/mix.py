@@ -12,7 +12,8 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
-from bentpipe.experiment.common.options import MIX_CHARTS, check_chart, check_options
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.options import MIX_CHARTS, MIXES_CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
 from bentpipe.statistics.judgement import FAIR_USUAL
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         "mix geo --cc cubic,bbr3,vegas",
         "mix geo --cc cubic,reno --plot shares.png --chart share",
         "mix geo --cc paced,cubic --case 'paced: tcp.pacing=window'",
+        "mix geo --cc cubic,bbr3 --vary link.sat.delay=20ms,260ms --vary stagger=0s,10s",
     ),
 )
 @options.file
@@ -58,12 +60,20 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Time between the starts of the copies of a flow: 10s. The cases change places. Default: all start together.",
 )
+@click.option(
+    "--vary",
+    metavar="KEY=VALUES",
+    multiple=True,
+    shell_complete=complete.settings,
+    help="Answer at each point of a grid: a key and its values, as in sweep. stagger=0s,10s varies the starts."
+    " Repeatable.",
+)
 @options.sets
 @options.seed
 @options.execution
 @options.save
 @options.plot
-@options.chart(*MIX_CHARTS)
+@options.chart(*MIX_CHARTS, *MIXES_CHARTS)
 @options.figure
 @options.json
 @options.quiet
@@ -78,6 +88,7 @@ def command(
     judgement: Judgement,
     fair: str,
     stagger: str,
+    vary: tuple[str, ...],
     sets: tuple[str, ...],
     seed: int | None,
     where: dict[str, Any],
@@ -91,11 +102,14 @@ def command(
     """Let congestion controls share a path.
 
     Runs every flow of the scenario once with each congestion control, all at the same time. Reports the share of each,
-    the cases that are starved, and the goodput of each case alone.
+    the cases that are starved, and the goodput of each case alone. --vary asks whether the cases are fair at each point
+    of a grid.
     """
     check_places(save, plot)
     check_options(metric="goodput", replications=replications)
-    check_chart(chart, MIX_CHARTS, "a mix", is_drawn=plot is not None)
+    axes = _read_axes(vary)
+    charts = MIXES_CHARTS if axes else MIX_CHARTS
+    check_chart(chart, charts, "a mix of several points" if axes else "a mix", is_drawn=plot is not None)
     from bentpipe.scenario.scenario import split_names
 
     settings, enough = overrides.cases(cases), overrides.until(until)
@@ -105,30 +119,31 @@ def command(
     if not cc or not any(name in named for name in split_names(cc)):
         refuse_unused(scenario, sets, settings, cc_keys() if cc is not None else ())
 
-    def work(progress: Any) -> Any:
-        from bentpipe.experiment.mix import mix
+    asked: dict[str, Any] = {
+        "cases": settings,
+        "replications": replications,
+        "replications_max": replications_max,
+        "until": enough,
+        "metric": metric or (),
+        "confidence": judgement.confidence,
+        "correction": judgement.correction,
+        "margin": judgement.margin,
+        "fair": fair,
+        **where,
+    }
 
-        return mix(
-            scenario,
-            members,
-            cases=settings,
-            replications=replications,
-            replications_max=replications_max,
-            until=enough,
-            metric=metric or (),
-            confidence=judgement.confidence,
-            correction=judgement.correction,
-            margin=judgement.margin,
-            fair=fair,
-            stagger=stagger,
-            progress=progress,
-            **where,
-        )
+    def work(progress: Any) -> Any:
+        from bentpipe.experiment.mix import mix, mixes
+
+        if axes:
+            return mixes(scenario, members, axes, progress=progress, **asked)
+        return mix(scenario, members, stagger=stagger, progress=progress, **asked)
 
     def render_mix(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return (*render.mix(result), *render.notes(result))
+        shown = render.mixes if axes else render.mix
+        return (*shown(result), *render.notes(result))
 
     carry_out(
         scenario,
@@ -140,3 +155,11 @@ def command(
         json=json,
         quiet=quiet,
     )
+
+
+def _read_axes(vary: tuple[str, ...]) -> dict[str, Any]:
+    """Read the varied keys. Keys of a mix do not change together."""
+    axes, together = overrides.read_varied(vary)
+    if together:
+        raise BentpipeError("--vary of mix has one key each\n  expected --vary KEY=VALUES for each key")
+    return axes

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bentpipe.contract.result import Result
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.mix import Mix
+    from bentpipe.experiment.results.mixes import Mixes
     from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.papers.reproduce import Reproduction
     from bentpipe.scenario.scenario import Scenario
@@ -94,7 +95,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         yield Text(statement)
 
 
-def notes(result: Comparison | Mix | Sweep) -> Iterator[RenderableType]:
+def notes(result: Comparison | Mix | Mixes | Sweep) -> Iterator[RenderableType]:
     """Renders the notes and hints of a result, as its last lines."""
     for note in result.notes:
         yield Text(f"note: {note}", style="yellow")
@@ -160,6 +161,31 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
         yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement, TESTS * len(mix.names))
     yield Text("")
     for statement in mix.statements:
+        yield Text(statement)
+
+
+def mixes(result: Mixes) -> Iterator[RenderableType]:
+    """Renders mixes at several points: a row per point with the most harmed case and the answer, then statements."""
+    yield hosts(result)
+    keys = [formatting.short_key(key, result.keys) for key in result.keys]
+    margin = result.mixes[0].fairness.margin
+    table = make_table("", keys[0], [*keys[1:], "loses most"])
+    for title in ("harm\n%", f"fair within\n{100 * margin:.3g} %", "more\nreplications"):
+        table.add_column(title, justify="right")
+    shown = [*result.list_answers()][:POINTS_MAX]
+    for values, case, harm, found in shown:
+        more = "" if found.is_fair is not None else f"about {found.more}" if found.more else formatting.MISSING
+        table.add_row(
+            *(Text(formatting.setting(each)) for each in values.values()), Text(case), harm, found.answer, more
+        )
+    yield table
+    yield from hidden(len(result.mixes) - len(shown), "more points; --json has all", hint="")
+    replications = max(len(mix.seeds) for mix in result.mixes)
+    if replications > 1:
+        level, days = result.judgement.level, _days(result.mixes[0])
+        yield Text(f"{replications} replications{days}; {level} for all answers together", style="dim")
+    yield Text("")
+    for statement in result.statements:
         yield Text(statement)
 
 

@@ -1,4 +1,4 @@
-"""Runs several congestion controls in one run."""
+"""Runs several congestion controls in one run, on one path or at each point of a grid."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bentpipe import _core, arguments
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.design.mixed import Mixed
+from bentpipe.experiment.design.mixes import STAGGER, MixedGrid, list_points, locate_errors
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import quantity
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bentpipe.experiment.results.mix import Mix
+    from bentpipe.experiment.results.mixes import Mixes
     from bentpipe.own.loading import Sender
     from bentpipe.progress import Wish
     from bentpipe.scenario.names import MetricName
-    from bentpipe.scenario.scenario import AnyScenario
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
     from bentpipe.statistics.judgement import Correction
 
 
@@ -112,19 +114,105 @@ def mix(
     """
     scenario = make_scenario(scenario, () if seed is None else {"seed": seed})
     options.check_options(metric="goodput", replications=replications, jobs=jobs)
-    if margin is not None:
-        arguments.margin("margin", margin)
-    arguments.margin("fair", fair)
-    judgement = Judgement(confidence=confidence, correction=correction, margin=margin)
+    judgement = _judge(confidence, correction, margin, fair)
     options.checked_most(replications, replications_max, has_until=until is not None)
-    arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
-    plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {}, _read_time(stagger))
-    asked = split_names(metric)
-    options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
+    asked = _split_metrics(metric, scenario)
+    plan = _plan(scenario, cc, cases, stagger)
     design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked, fair)
     design.cases = cases or {}
     with choose_watch(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
+
+
+def mixes(
+    scenario: AnyScenario,
+    cc: Sender | Iterable[Sender],
+    vary: Mapping[str, Any],
+    *,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+    replications: int = 10,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
+    metric: MetricName | str | Sequence[MetricName | str] = (),
+    confidence: float = Judgement.confidence,
+    correction: Correction = Judgement.correction,
+    margin: str | float | None = MARGIN_USUAL,
+    fair: str = FAIR_USUAL,
+    store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    on: str | None = None,
+    progress: Wish = None,
+) -> Mixes:
+    """Mix congestion controls at each point of a grid: the conditions that are fair, and those that are not.
+
+    Each point is a `mix`. The answers of all points hold together with the confidence.
+
+    Parameters
+    ----------
+    scenario, cc : optional
+        See `mix`.
+    vary : mapping
+        Values by dotted key, as in `sweep`. The key `stagger` has times between the starts of the copies of a flow:
+        `{"link.sat.delay": ["20 ms", "260 ms"], "stagger": ["0 s", "10 s"]}`. Every value is combined with every value
+        of the other keys.
+    cases, replications, replications_max, until, metric, confidence, correction, margin, fair : optional
+        See `mix`.
+    store, seed, jobs, on, progress : optional
+        See `mix`.
+
+    Returns
+    -------
+    Mixes
+
+    Raises
+    ------
+    ScenarioError
+        A point is invalid, there are no points, or a key cannot vary. Nothing ran.
+    BentpipeError
+        A number out of bounds.
+    Interrupted
+        Ctrl-C was pressed; `result` has the finished replications, or is None.
+    """
+    scenario = make_scenario(scenario, () if seed is None else {"seed": seed})
+    options.check_options(metric="goodput", replications=replications, jobs=jobs)
+    judgement = _judge(confidence, correction, margin, fair)
+    options.checked_most(replications, replications_max, has_until=until is not None)
+    cases = cases or {}
+    members = parts(cc)
+    asked = _split_metrics(metric, scenario)
+    points = []
+    for values in list_points(scenario, vary):
+        with locate_errors(values):
+            at = scenario.with_sets({key: value for key, value in values.items() if key != STAGGER})
+            plan = _plan(at, members, cases, values.get(STAGGER, 0.0))
+            points.append((values, Mixed(at, plan, replications, replications_max, until, judgement, asked, fair)))
+    design = MixedGrid(scenario, vary, cases, points)
+    with choose_watch(progress) as watch:
+        return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
+
+
+def _judge(confidence: float, correction: Correction, margin: str | float | None, fair: str) -> Judgement:
+    if margin is not None:
+        arguments.margin("margin", margin)
+    arguments.margin("fair", fair)
+    return Judgement(confidence=confidence, correction=correction, margin=margin)
+
+
+def _split_metrics(metric: str | Sequence[str], scenario: Scenario) -> list[str]:
+    asked = split_names(metric)
+    options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
+    return asked
+
+
+def _plan(
+    scenario: Scenario,
+    cc: Sender | Iterable[Sender],
+    cases: Mapping[str, Mapping[str, Any]] | None,
+    stagger: str | float,
+) -> Plan:
+    arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
+    return Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {}, _read_time(stagger))
 
 
 def _read_time(given: str | float) -> float:

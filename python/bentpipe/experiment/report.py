@@ -12,6 +12,7 @@ from bentpipe.experiment.results.comparison import VERB as COMPARE
 from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.experiment.results.mix import VERB as MIX
 from bentpipe.experiment.results.mix import Mix
+from bentpipe.experiment.results.mixes import Mixes
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
@@ -78,7 +79,7 @@ def open_result(source: str | os.PathLike[str], against: str | None = None) -> R
         return RunResult.load(source)
     verb = Sweep.find_verb(source)
     if against is None and verb == MIX:
-        return Mix.load(source)
+        return Mixes.load(source) if "parts" in Sweep.load(source, verb=MIX).facts else Mix.load(source)
     return Comparison.load(source, against) if verb == COMPARE else Sweep.load(source, against)
 
 

@@ -14,6 +14,7 @@ from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.commands import read_value
 from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.experiment.results.mix import Mix
+from bentpipe.experiment.results.mixes import Mixes
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def find_sweep(result: Result) -> Sweep:
     """Return the runs of a sweep, comparison or mix."""
-    found = result.sweep if isinstance(result, (Comparison, Mix)) else result
+    found = result.sweep if isinstance(result, (Comparison, Mix, Mixes)) else result
     assert isinstance(found, Sweep), "other results are refused where they are opened"
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison, ratio_figure, windows_figure
+from bentpipe.plot.harms import harm_figure
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
 from bentpipe.plot.pages import waterfall_figure
@@ -24,6 +25,7 @@ __all__ = [
     "draw_comparison",
     "draw_map",
     "dress_figure",
+    "harm_figure",
     "mix_figure",
     "ratio_figure",
     "run_figure",

@@ -10,7 +10,9 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.metric import Metric, find_metric
 from bentpipe.plot import traces
-from bentpipe.plot.runs import windows
+from bentpipe.plot.capacity import RATES
+from bentpipe.plot.ends import explain_lines
+from bentpipe.plot.runs import PANEL_IN, windows
 from bentpipe.plot.style import (
     at_least,
     blank,
@@ -18,7 +20,6 @@ from bentpipe.plot.style import (
     draw_rate,
     find_place,
     label,
-    legend_above,
     look,
     make_empty_error,
     plain,
@@ -28,7 +29,7 @@ from bentpipe.plot.style import (
 from bentpipe.statistics.samples import AtLeast, has_transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.single.run_result import RunResult
 
-RATES = ("goodput", "goodput_active", "throughput")
-"""Metrics that the rate of the bottleneck limits."""
 LABEL_LETTERS = 44
 """Maximum number of letters in a line of a label. Longer lines would be cut off."""
+FAR = 5.0
+"""Ratio of the largest window to the second largest above which the axis ends at the second."""
 LINES_MAX = 4
 """Maximum number of windows in a panel. More saw teeth look alike."""
 
@@ -78,6 +79,12 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
         sample += "; open: at least this"
     figure.suptitle(write_title(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
+
+
+def _find_usual(largest: Sequence[float]) -> float | None:
+    """Return the second largest window if the largest is far above it; None otherwise."""
+    order = sorted(largest)
+    return order[-2] if len(order) > 1 and order[-1] > FAR * order[-2] > 0 else None
 
 
 def _scale_ratios(axes: Axes, values: list[float]) -> None:
@@ -142,18 +149,24 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
     parts = [names[first : first + LINES_MAX] for first in range(0, len(names), LINES_MAX)]
     with style():
         figure, panels = blank(len(parts), height=0.6 + 1.45 * len(parts))
+        lines = {name: windows(result) for name, result in results.items()}
+        largest = [float(each.greatest.max(initial=0.0, where=each.greatest > 0)) for each in lines.values()]
+        usual = _find_usual(largest)
+        divisor, unit = formatting.scale([usual or max(largest)], "B")
         for axes, part in zip(panels, parts, strict=True):
-            lines = [windows(results[name]) for name in part]
-            largest = [float(each.greatest.max(initial=0.0, where=each.greatest > 0)) for each in lines]
-            divisor, unit = formatting.scale(largest, "B")
-            for place, (name, columns) in enumerate(zip(part, lines, strict=True)):
-                traces.draw(axes, columns, divisor, **look(find_place(name, place)), label=name)
-            axes.set_ylim(bottom=0)
+            for name in part:
+                place = find_place(name, names.index(name))
+                traces.draw(axes, lines[name], divisor, **look(place), label=name)
+            # All panels have one scale. A window far above all others must not press them to the ground.
+            axes.set_ylim(0, (traces.ROOM * usual if usual else 1.05 * max(largest)) / divisor or 1)
             axes.set_ylabel(label("Congestion window", unit))
             axes.grid()
-            legend_above(axes)
         panels[-1].set_xlabel("Time (s)")
         panels[-1].set_xlim(0, max(result.simulated_s for result in results.values()) or None)
+        for axes, part in zip(panels, parts, strict=True):
+            if usual is not None:
+                traces.cap(axes, [lines[name] for name in part], divisor, usual)
+            explain_lines(axes, PANEL_IN)
         many = any(len(result.scenario.flow_names) > 1 for result in results.values())
         of = "mean over the flows that are active, first replication" if many else "first replication"
         figure.suptitle(write_title(comparison.scenario.title, of), x=0.02, ha="left")

@@ -50,8 +50,11 @@ RATIO = 30
 """Ratio of the largest to the smallest mean above which colours are logarithmic."""
 
 
-def choose_axes(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[str]] | None:
-    """Choose the keys of the axes and of the panels; None if there are no two axes besides the cases."""
+def choose_axes(points: pl.DataFrame, keys: Sequence[str], *, has_cases: bool) -> tuple[str, str, list[str]] | None:
+    """Choose the keys of the axes and of the panels; None if there are no two axes.
+
+    Cases have panels. If only one other key varies, `has_cases` makes the cases an axis.
+    """
     values = {key: points[key].n_unique() for key in keys if points[key].n_unique() > 1}
     # A key that another key decides is not an axis.
     free: list[str] = []
@@ -59,14 +62,19 @@ def choose_axes(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, li
         if not any(points.select(other, key).n_unique() == values[other] for other in free):
             free.append(key)
     plain_keys = sorted((key for key in free if key not in (*compared_keys(), "seed")), key=lambda key: -values[key])
+    cases = [key for key in free if key in compared_keys()]
+    if len(plain_keys) == 1 and has_cases:
+        plain_keys += cases[:1]
     if len(plain_keys) < 2:
         return None
     across, up = plain_keys[:2]
     return across, up, [key for key in free if key not in (across, up)]
 
 
-def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing | None:
-    """Draw the mean of a metric over two keys; return None without two axes.
+def draw_map(
+    sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval], *, has_cases: bool = False
+) -> Drawing | None:
+    """Draw the mean of a metric over two keys, or with `has_cases` over cases and a key; return None without two axes.
 
     Colours are cividis, for any kind of colour vision. Bright is better. A cell with `>` and hatching is a bound: not
     all its runs completed.
@@ -78,7 +86,7 @@ def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval
     """
     if all(each.value is None for each in estimates):
         raise make_empty_error(what.name)
-    found = choose_axes(sweep.points, sweep.keys)
+    found = choose_axes(sweep.points, sweep.keys, has_cases=has_cases)
     if found is None:
         return None
     with style():

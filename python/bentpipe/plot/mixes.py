@@ -9,12 +9,12 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.plot import traces
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
+from bentpipe.plot.ends import explain_lines
 from bentpipe.plot.style import (
     WIDTH,
     choose_colour,
     find_place,
     label,
-    legend_above,
     look,
     plain,
     sheet,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate
 
 LEGEND_COLUMNS = 4
+WINDOWS_IN = 1.1
+"""Height of the panel of windows in inches."""
 THIN = 8
 """Number of flows above which lines are thin."""
 
@@ -159,7 +161,7 @@ def _cwnd(axes: Axes, mix: Mix) -> None:
     axes.set_xlabel("Time (s)")
     axes.set_ylabel(label("Congestion window", unit))
     axes.grid()
-    legend_above(axes, LEGEND_COLUMNS)
+    explain_lines(axes, WINDOWS_IN, LEGEND_COLUMNS)
 
 
 def _rows(axes: Axes, mix: Mix) -> None:

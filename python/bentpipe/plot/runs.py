@@ -10,9 +10,10 @@ from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
 from bentpipe.plot.delays import ROW, draw_delays, list_delays
+from bentpipe.plot.ends import explain_lines, measure_moves
 from bentpipe.plot.kinds import LINES_MAX, Line, choose_lines
 from bentpipe.plot.marks import mark
-from bentpipe.plot.style import COLOURS, WIDTH, draw_rate, label, legend_above, look, plain, sheet, style
+from bentpipe.plot.style import COLOURS, WIDTH, draw_rate, label, look, plain, sheet, style, write_note
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,12 +47,12 @@ VALUES = "cc_values"
 """Series with a panel for each name in it, such as `cc_values:round_count`."""
 TITLES = {**PANELS, **GRANTS, **INSIDES, ROUTE_QUEUE: "Queue of route"}
 
-CAPTION_LETTERS = 48
-"""Maximum number of letters in a line below the axis of time."""
+PANEL_IN = 1.1
+"""Height of a panel in inches, without its title and gaps."""
 LABEL_LETTERS = 21
 """Letters of a label beside a panel."""
 LINKS_MAX = 3
-"""Maximum number of links in a panel. The text below the axis of time has the count of all."""
+"""Maximum number of links in a panel. The note below the figure has the count of all."""
 MODCODS_MAX = 6
 """Maximum number of names at the axis of MODCODs."""
 
@@ -119,22 +120,26 @@ def choose_panels(scenario: Scenario) -> list[str]:
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
     delays = list_delays(result)
     figure, panels, below = _make_panels(len(names), len(delays))
-    explained: list[list[str]] = []
+    alike: dict[tuple[str, ...], list[Axes]] = {}
     # A link has the same colour in every panel, as a flow has.
     colours: dict[str, int] = {}
     widths: dict[str, float] = {}
     for axes, name in zip(panels, names, strict=True):
         shown = _list_shown(result, name)
-        # The same colours are explained once.
-        widths[name] = _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
-        explained.append(shown)
+        widths[name] = _draw(axes, result, name, shown, colours)
+        alike.setdefault(tuple(shown), []).append(axes)
     figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
-    said = "Time (s)" + _averaging(widths) + _cut(result, names) + _gaps(result, names)
-    said += mark(panels, result.scenario, result.simulated_s)
-    panels[-1].set_xlabel(textwrap.fill(said, CAPTION_LETTERS))
+    said = [*_averaging(widths), *_cut(result, names), *_gaps(result, names)]
+    said += filter(None, [mark(panels, result.scenario, result.simulated_s).removeprefix("; ")])
+    panels[-1].set_xlabel("Time (s)")
     panels[-1].set_xlim(0, result.simulated_s or None)
+    for several in alike.values():
+        # The same colours are explained once, where names are nearest to their lines.
+        explain_lines(min(several, key=lambda axes: measure_moves(axes, PANEL_IN)), PANEL_IN)
     if below is not None:
         draw_delays(below, delays)
+    if said:
+        write_note(below or panels[-1], "; ".join(said))
     return figure
 
 
@@ -151,21 +156,21 @@ def _make_panels(series: int, delays: int) -> tuple[Figure, list[Axes], Axes | N
     return figure, panels, figure.add_subplot(grid[series]) if delays else None
 
 
-def _averaging(widths: dict[str, float]) -> str:
+def _averaging(widths: dict[str, float]) -> list[str]:
     """Name the width of the columns."""
     found = sorted({width for width in widths.values() if width})
     said = " or ".join(f"{width:g} s" for width in found)
-    return f"; lines are means over {said}, bands least to greatest" if found else ""
+    return [f"lines are means over {said}, bands least to greatest"] if found else []
 
 
-def _gaps(result: RunResult, names: list[str]) -> str:
+def _gaps(result: RunResult, names: list[str]) -> list[str]:
     """Name the series that end before the run, because their rows did not fit."""
     ends = {name: result.recorded_until(name) for name in names}
     found = [f"{_title(name)} until {end:.4g} s" for name, end in ends.items() if end < result.simulated_s]
-    return f"; recorded only: {', '.join(found)}" if found else ""
+    return [f"recorded only: {', '.join(found)}"] if found else []
 
 
-def _cut(result: RunResult, names: list[str]) -> str:
+def _cut(result: RunResult, names: list[str]) -> list[str]:
     """Count the links that a panel has no room for, once for the same links."""
     found: dict[tuple[str, ...], str] = {}
     for name in names:
@@ -173,8 +178,8 @@ def _cut(result: RunResult, names: list[str]) -> str:
         if _is_of_links(result, name) and len(links) > LINKS_MAX:
             shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest on average"
             count = _table(result, name)["link"].n_unique()
-            found.setdefault(tuple(links), f"; {_title(name)}: {shown} of {count} links")
-    return "".join(found.values())
+            found.setdefault(tuple(links), f"{_title(name)}: {shown} of {count} links")
+    return list(found.values())
 
 
 def _list_shown(result: RunResult, name: str) -> list[str]:
@@ -233,9 +238,7 @@ def _name_modcods(axes: Axes, result: RunResult, shown: list[str]) -> None:
     axes.set_ylim(numbers[0] - 1, numbers[-1] + 1)
 
 
-def _draw(
-    axes: Axes, result: RunResult, name: str, shown: list[str], colours: dict[str, int], *, has_legend: bool
-) -> float:
+def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], colours: dict[str, int]) -> float:
     """Draw a panel; return the width of its columns, s: 0 if each row is drawn."""
     import numpy as np
 
@@ -280,8 +283,6 @@ def _draw(
         names = dict(table.select(name, "name").unique().sort(name).iter_rows())
         axes.set_yticks(list(names), list(names.values()))
     axes.grid()
-    if has_legend:
-        legend_above(axes)
     return max((each.width_s for each in drawn), default=0.0)
 
 

@@ -52,6 +52,12 @@ TITLE_LETTERS = 56
 """Maximum number of letters in a line of the title."""
 LEGEND_WIDTH, LEGEND_LINE = 60, 9
 """Letters that fit above a panel, and the letters that a line with its gaps takes."""
+NOTE = "note"
+"""Mark of the note among the texts of a figure."""
+NOTE_LETTERS = 17
+"""Letters of a note for each inch of the figure."""
+NOTE_BELOW_PT = 30.0
+"""Distance of a note from the last panel, in points: numbers and label of the axis are between them."""
 SIZE_MAX = 100.0
 """Largest size in inches. A larger size is probably a typing mistake, and takes gigabytes."""
 
@@ -303,6 +309,27 @@ def spread(items: list[Any], most: int) -> list[Any]:
 def label(what: str, unit: str) -> str:
     """Write the label of an axis, with its unit if it has one."""
     return f"{what} ({unit})" if unit else what
+
+
+def write_note(axes: Axes, text: str) -> None:
+    """Write how to read a figure below its last panel, in small letters across the figure."""
+    figure = axes.get_figure()
+    letters = int(NOTE_LETTERS * find_width(figure))  # type: ignore[arg-type]
+    note = textwrap.fill(text, letters)
+    grow(figure, 0.11 * (note.count("\n") + 1))  # type: ignore[arg-type]
+    axes.annotate(
+        plain(note),
+        (1, 0),
+        (0, -NOTE_BELOW_PT),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=6,
+        color="0.3",
+        annotation_clip=False,
+        gid=NOTE,
+    )
 
 
 def legend_above(axes: Axes, most: int = 4) -> None:

@@ -13,7 +13,9 @@ from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.axis import Axis, describe_key
+from bentpipe.plot.capacity import RATES, draw_capacity, list_scenarios
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
+from bentpipe.plot.ends import name_lines
 from bentpipe.plot.style import (
     COLOURS,
     DASHES,
@@ -54,6 +56,12 @@ PANELS_MAX = 15
 BAND_MIN = 16
 """Minimum number of values for which intervals are bands. Bars would hide the lines."""
 ROWS_MAX = 60
+PAD = 0.06
+"""Room beside the first and the last place of the axis, as a share of the places."""
+LINES_IN = 1.6
+"""Height of a single panel in inches."""
+DODGE_PT, DODGE_MOST_PT = 2.5, 10.0
+"""Distance of the points of two lines at one place, and of the first and the last line, in points of print."""
 OVER = 1.6
 """End of the axis, relative to the largest mean. Intervals of very few runs may be many times as wide as all values."""
 
@@ -194,11 +202,16 @@ class _Drawer:
             elif at + columns >= len(shown):
                 axes.tick_params(labelbottom=True)
         x.dress(grid[0, 0])
+        grid[0, 0].set_xlim(*_pad(x))
         grid[0, 0].set_ylim(*self._limits())
+        if self.what.base in RATES:
+            draw_capacity(list(grid.flat), list_scenarios(self.sweep, x.key), x.places, self.divisor)
         self.is_cut = any(mark_cuts(axes) for axes in grid.flat)
         for axes in grid.flat:
             _write_out(axes, "y")
-        lines = self._legend(figure)
+        # With dashes for a second key, the names of both need a legend.
+        is_named = len(shown) == 1 and layout.dash is None and name_lines(grid[0, 0], LINES_IN)
+        lines = 0 if is_named else self._legend(figure)
         what = self._what(30 * rows)
         if len(shown) == 1:
             grid[0, 0].set(xlabel=_name_axis(x), ylabel=what)
@@ -225,6 +238,8 @@ class _Drawer:
         return found
 
     def _panel(self, axes: Axes, x: Axis, panel: tuple[Any, ...], lines: dict[Any, Any]) -> None:
+        from matplotlib.transforms import ScaledTranslation
+
         named_lines = self._choose_lines()
         for (colour, dash), line in lines.items():
             is_named = named_lines is None or colour in named_lines
@@ -235,8 +250,16 @@ class _Drawer:
             }
             if is_named:
                 drawn |= {"marker": self._marker(colour), "markersize": 3, "markeredgewidth": 0}
+            # Bars at one place would hide each other.
+            drawn["transform"] = axes.transData + ScaledTranslation(
+                self._dodge(colour) / 72,
+                0,
+                axes.get_figure(root=True).dpi_scale_trans,  # type: ignore[union-attr]
+            )
             # A value that is zero on a log axis has no neighbours.
+            *_, last = _parts(line, x.zero)
             for part in _parts(line, x.zero):
+                name = self._entry(self.layout.colour, colour) if self.layout.colour and part == last else None
                 places = np.array([place for place, _, _ in part])
                 means, lows, highs = (
                     np.array([np.nan if getattr(each, of) is None else getattr(each, of) for _, each, _ in part])
@@ -244,7 +267,13 @@ class _Drawer:
                     for of in ("value", "low", "high")
                 )
                 open_ = [isinstance(each, AtLeast) for _, each, _ in part]
-                axes.plot(places, means, **drawn, markevery=[at for at, is_open in enumerate(open_) if not is_open])
+                axes.plot(
+                    places,
+                    means,
+                    **drawn,
+                    label=name,
+                    markevery=[at for at, is_open in enumerate(open_) if not is_open],
+                )
                 if not is_named:
                     continue
                 for place, mean, is_open in zip(places, means, open_, strict=True):
@@ -269,8 +298,17 @@ class _Drawer:
                         elinewidth=0.7,
                         capthick=0.7,
                         zorder=drawn["zorder"],
+                        transform=drawn["transform"],
                     )
         axes.grid()
+
+    def _dodge(self, value: Any) -> float:
+        """Return the distance of a line's points from their place, in points of print."""
+        if self.layout.colour is None or self._is_band() or self._ramp() is not None:
+            return 0.0
+        values = self.layout.values[self.layout.colour]
+        step = min(DODGE_PT, DODGE_MOST_PT / max(len(values) - 1, 1))
+        return step * (values.index(value) - (len(values) - 1) / 2)
 
     def _choose_lines(self) -> set[Any] | None:
         """Choose the highest and the lowest of too many lines; None if all lines are distinct."""
@@ -487,6 +525,16 @@ class _Drawer:
                 ],
             )
         return figure
+
+
+def _pad(axis: Axis) -> tuple[float, float]:
+    """Return the limits of an axis, with room beside the first and the last place."""
+    low, high = min(axis.places.values()), max(axis.places.values())
+    if axis.is_log:
+        room = (high / low) ** PAD
+        return low / room, high * room
+    room = PAD * (high - low) or PAD * abs(high) or PAD
+    return low - room, high + room
 
 
 def _name_axis(axis: Axis) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.formatting import count, interval
+from bentpipe.formatting import MISSING, count, interval
 from bentpipe.statistics.estimates import ratio_of_means
 
 if TYPE_CHECKING:
@@ -65,28 +65,58 @@ class Fairness:
         return None
 
     @property
+    def answer(self) -> str:
+        """`yes`, `no` or `cannot tell`."""
+        return {True: "yes", False: "no", None: "cannot tell"}[self.is_fair]
+
+    @property
+    def most(self) -> str | None:
+        """Case with the largest harm; None if nothing was delivered."""
+        return max(self.harms, key=lambda each: self.harms[each][0], default=None)
+
+    @property
+    def amount(self) -> str:
+        """The largest harm in words: `cubic loses 28 % (-1 to 48 %) of its goodput among its own kind`."""
+        if self.most is None:
+            return "nothing was delivered"
+        changes = "loses" if self.harms[self.most][0] >= 0 else "gains"
+        amount, ends = self._ends(is_gain=changes == "gains")
+        return f"{self.most} {changes} {amount} % {f'({ends} %) ' if ends else ''}of its goodput among its own kind"
+
+    @property
+    def shown(self) -> str:
+        """The largest harm in per cent for a cell of a table: `28 (-1 to 48)`."""
+        if self.most is None:
+            return MISSING
+        amount, ends = self._ends()
+        return f"{amount} ({ends.replace('interval ', '')})" if ends else amount
+
+    def _ends(self, *, is_gain: bool = False) -> tuple[str, str]:
+        """Write the largest harm, or gain, and its interval in per cent."""
+        value, *ends = self.harms[self.most or ""]
+        sign = -1 if is_gain else 1
+        bounds = [None if end is None else 100 * sign * end for end in (ends if sign > 0 else reversed(ends))]
+        amount, _, text = interval(100 * sign * value, *bounds).partition(" ")
+        is_far = any(end is not None and abs(end) > FAR for end in ends)
+        return amount, f"interval wider than {100 * FAR:g}" if is_far else text.strip("()")
+
+    @property
     def sentence(self) -> str:
         """The answer in words, with the largest harm."""
         within = f"fair within {100 * self.margin:.3g} %"
         if not self.harms:
             return f"{within}: not known, as nothing was delivered"
-        name = max(self.harms, key=lambda each: self.harms[each][0])
-        value, low, high = self.harms[name]
-        sign, changes = (1, "loses") if value >= 0 else (-1, "gains")
-        bounds = (None, None) if low is None or high is None else sorted((100 * sign * low, 100 * sign * high))
-        amount, _, ends = interval(100 * sign * value, *bounds).partition(" ")
-        is_far = any(end is not None and abs(end) > FAR for end in (low, high))
-        ends = f"interval wider than {100 * FAR:g}" if is_far else ends[1:-1]
-        most = f"{name} {changes} {amount} % {f'({ends} %) ' if ends else ''}of its goodput among its own kind"
         if self.replications == 1:
-            return f"{within}: cannot tell from one replication; {most}"
+            return f"{within}: cannot tell from one replication; {self.amount}"
         if self.is_fair is None:
             need = f"about {count(self.more, 'more replication')} would decide" if self.more else "too close to decide"
-            return f"{within}: cannot tell from {count(self.replications, 'replication')}, {need}; {most}"
-        return f"{within}: {'yes' if self.is_fair else 'no'}; {most}"
+            return f"{within}: cannot tell from {count(self.replications, 'replication')}, {need}; {self.amount}"
+        return f"{within}: {self.answer}; {self.amount}"
 
 
-def judge_fairness(mixed: Mapping[str, tuple[Values, Values]], margin: float, confidence: float) -> Fairness:
+def judge_fairness(
+    mixed: Mapping[str, tuple[Values, Values]], margin: float, confidence: float, answers: int = 1
+) -> Fairness:
     """Judge the harm of each case.
 
     Parameters
@@ -97,8 +127,10 @@ def judge_fairness(mixed: Mapping[str, tuple[Values, Values]], margin: float, co
         Largest harm that is fair, such as 0.1.
     confidence : float
         Confidence level of the answer: all cases are tested together (Bonferroni).
+    answers : int
+        Number of mixes whose answers hold together with the confidence.
     """
-    level = 1 - (1 - confidence) / max(len(mixed), 1)
+    level = 1 - (1 - confidence) / (max(len(mixed), 1) * answers)
     harms = {}
     for name, (goodput, own) in mixed.items():
         ratio = ratio_of_means(goodput, own, level)

@@ -160,7 +160,9 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
     fair = facts.get("fair", FAIR_USUAL)
     options += [*_spell_judgement(facts), *(["--fair", fair] if fair != FAIR_USUAL else [])]
     stagger_s = facts.get("plan", {}).get("stagger_s", 0.0)
-    return [*options, *(["--stagger", f"{stagger_s!r}s"] if stagger_s else [])]
+    options += ["--stagger", f"{stagger_s!r}s"] if stagger_s else []
+    varied = _vary([{key: values} for key, values in facts["vary"].items()]) if "vary" in facts else []
+    return None if varied is None else [*options, *varied]
 
 
 def _spell_judgement(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:

@@ -27,6 +27,8 @@ CHARTS = ("intervals", "ratio", "cwnd")
 """Charts of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd", "intervals")
+MIXES_CHARTS = ("harm",)
+"""Charts of mixes at several points."""
 REPLICATIONS_MAX = 10_000
 """Most replications. More would not make intervals much narrower, and are probably a typing mistake."""
 

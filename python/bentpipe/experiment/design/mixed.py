@@ -104,11 +104,10 @@ class Mixed(Design["Mix"]):
         return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
 
     def facts(self) -> dict[str, Any]:
-        plan = self.plan
         return {
-            "sets": [*self.scenario.sets, (vary_key(), json.dumps(plan.names)), *self.sets()],
+            "sets": [*self.scenario.sets, (vary_key(), json.dumps(self.plan.names)), *self.sets()],
             "cases": json.loads(json.dumps(self.cases, default=str)),
             "asked": self.asked,
             "fair": self.fair,
-            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows, "stagger_s": plan.stagger_s},
+            "plan": self.plan.facts(),
         }

@@ -192,21 +192,11 @@ class Mix(Result):
         sweep = Sweep.load(folder, verb=VERB)
         with files.reading(folder):
             facts = sweep.facts
+            if "parts" in facts:
+                raise BentpipeError(f"{folder} has mixes at several points\n  expected Mixes.load")
             text = facts["scenario"]
             scenario = Scenario(text, source=facts["source"], senders=absent(text))
-            written = facts["plan"]
-            # The copies of the same flow, one per case.
-            copies = [flow for flows in written["flows"] for flow in flows.values()]
-            classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
-            plan = Plan(
-                tuple(written["names"]),
-                written["base"],
-                written["flows"],
-                scenario.folder,
-                classes,
-                # Older stores have none.
-                stagger_s=written.get("stagger_s", 0.0),
-            )
+            plan = Plan.from_facts(facts["plan"], scenario.folder)
             if not complete(sweep, plan):
                 raise BentpipeError(f"no replication of {folder} is finished\n  run the same command again to continue")
             return cls.from_sweep(sweep, scenario, plan)
@@ -286,8 +276,13 @@ class Mix(Result):
     @property
     def fairness(self) -> Fairness:
         """The harm of each case, and whether the cases are fair to each other within `largest_harm`."""
+        return self.judge_harm()
+
+    def judge_harm(self, answers: int = 1) -> Fairness:
+        """Judge `fairness` so that the answers of this many mixes hold together."""
         pairs = {name: (self.values(name, "goodput"), self.values(name, "own")) for name in self.names}
-        return judge_fairness(pairs, arguments.margin("fair", self.largest_harm), self.judgement.confidence)
+        margin = arguments.margin("fair", self.largest_harm)
+        return judge_fairness(pairs, margin, self.judgement.confidence, answers)
 
     def total(self, column: str) -> Estimate:
         """Estimate the mean of a column of `totals`, with Student's interval."""

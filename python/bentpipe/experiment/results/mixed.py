@@ -16,6 +16,7 @@ from bentpipe.statistics.comparing import ONE_RUN
 
 if TYPE_CHECKING:
     from bentpipe.experiment.results.mix import Mix
+    from bentpipe.experiment.results.mixes import Mixes
 
 ENDS = ("mean", "low", "high")
 
@@ -83,6 +84,33 @@ class OfMix(Reporter):
             [str(row[0]), str(row[1]), *(f"{each:.5g}" for each in row[2:])] for row in data.head(ROWS_MAX).iter_rows()
         ]
         return Table("totals", data, data.columns, rows, 0, data.height)
+
+
+class OfMixes(Reporter):
+    def __init__(self, mixes: Mixes) -> None:
+        super().__init__(describe_sweep(mixes.sweep))
+        self.mixes = mixes
+
+    def page(self) -> Page:
+        mixes = self.mixes
+        self.said = mixes.statements
+        title = mixes.scenario.title
+        harms = self.picture("harm", Drawing(mixes.plot(), []), "Harm of each case", title, "harm with intervals")
+        head, rows, texts = mixes.make_notebook_table()
+        self.tables.append(Table("answers", mixes.table, head, rows, texts, len(rows)))
+        return Page(
+            choose_title(title, mixes.scenario.source),
+            join_answer(self.said, mixes.cases),
+            [
+                Section("Harm", [Points([*self.said, *mixes.notes]), harms]),
+                Section("Answers", [Tabled(self.tables[0], "The case that loses most at each point, and the answer.")]),
+            ],
+            about=f"{', '.join(mixes.cases)} in the same runs, {formatting.count(len(mixes.mixes), 'point')}, "
+            f"{_replications(mixes.mixes[0])} each; {mixes.describe_setup()}",
+            method="Harm is the share of the goodput that a case loses beside the others, against its goodput beside "
+            f"its own kind. The answers of all points hold together with {mixes.judgement.level}.",
+            provenance=self.provenance,
+        )
 
 
 def _replications(mix: Mix) -> str:

@@ -9,7 +9,7 @@ from bentpipe import _core
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.days import locate_errors
 from bentpipe.experiment.common.senders import as_case, name_senders
-from bentpipe.own.loading import unite_classes
+from bentpipe.own.loading import absent, unite_classes
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -66,6 +66,20 @@ class Plan:
                 stagger=None,
             )
         return plan
+
+    @classmethod
+    def from_facts(cls, written: Mapping[str, Any], folder: str | None) -> Plan:
+        """Read a plan from the facts of a store. Its custom classes have names, but cannot run."""
+        # The copies of the same flow, one per case.
+        copies = [flow for flows in written["flows"] for flow in flows.values()]
+        classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
+        # Older stores have no distance of starts.
+        stagger_s = written.get("stagger_s", 0.0)
+        return cls(tuple(written["names"]), written["base"], written["flows"], folder, classes, stagger_s=stagger_s)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts that `from_facts` reads."""
+        return {"names": self.names, "base": self.base, "flows": self.flows, "stagger_s": self.stagger_s}
 
     def on_day(self, day: int) -> Plan:
         """Make the same plan on a day of the sky.

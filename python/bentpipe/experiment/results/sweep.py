@@ -453,7 +453,7 @@ class Sweep(Result):
         chart : str, optional
             `lines` shows the mean or median and interval over the key with most values, with a line per combination.
             `map` shows the mean or median over two keys, with a panel per congestion control or case and combination of
-            the other keys.
+            the other keys. If only one other key varies, the congestion controls or cases are the second axis.
         metric : str, optional
             Metric of the figure. The default is the first reported metric.
         size, title, labels, axes : optional
@@ -462,8 +462,7 @@ class Sweep(Result):
         Raises
         ------
         BentpipeError
-            Unknown metric or chart, or no run has the metric. For a map: fewer than two keys vary besides the
-            congestion control or case.
+            Unknown metric or chart, or no run has the metric. For a map: fewer than two keys vary.
         """
         return super().plot(chart, metric=metric, size=size, title=title, labels=labels, axes=axes)
 
@@ -473,10 +472,10 @@ class Sweep(Result):
         what = find_metric(metric or self.metrics[0])
         if chart == "lines":
             return sweep_figure(self, what.name)
-        drawn = draw_map(self, what, self.estimates(what.name))
+        drawn = draw_map(self, what, self.estimates(what.name), has_cases=True)
         if drawn is None:
             raise BentpipeError(
-                "a map needs two varied keys besides the congestion control or case\n  expected {chart}",
+                "a map needs two varied keys\n  expected {chart}",
                 chart="lines",
             )
         return drawn.figure

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, caption, join_answer
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.provenance import choose_title, describe_run
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
-from bentpipe.plot.runs import choose_series
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
@@ -31,9 +32,10 @@ class OfRun(Reporter):
         run = self.run
         self.said = run.statements
         first: list[Block] = [Points(run.notes)] if run.notes else []
-        if choose_series(run):
+        # A run that recorded no series runs again. Some runs cannot: they have packets or classes of others.
+        with suppress(BentpipeError):
             drawing = Drawing(run.plot(), [])
-            first.append(self.picture("series", drawing, "Recorded series", run.scenario.title, ""))
+            first.append(self.picture("series", drawing, "Time series", run.scenario.title, ""))
         shown = {"flows": SHOWN_FLOWS, "links": SHOWN_LINKS, "terminals": SHOWN_TERMINALS, "drops": SHOWN_DROPS}
         if run.terminals.is_empty():
             del shown["terminals"]

@@ -1,0 +1,78 @@
+"""Lines at the rate of the bottleneck in figures of sweeps: goodput ends there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.catalog import compared_keys
+from bentpipe.errors import BentpipeError
+from bentpipe.own.loading import absent
+from bentpipe.plot.style import draw_rate
+from bentpipe.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from bentpipe.experiment.results.sweep import Sweep
+
+RATES = ("goodput", "goodput_active", "throughput")
+"""Metrics that the rate of the bottleneck limits."""
+SETTINGS_MAX = 64
+"""Maximum number of scenarios whose bottleneck is looked up. Each takes a millisecond, or seconds over a sky."""
+
+
+def list_scenarios(sweep: Sweep, key: str) -> dict[Any, list[Scenario]]:
+    """List the scenarios at each value of a key; empty if they are too many, or not known."""
+    keys = [each for each in sweep.keys if each not in compared_keys() or each == key]
+    settings = sweep.points.select(keys).unique(maintain_order=True).rows(named=True)
+    if "case" in sweep.keys or len(settings) > SETTINGS_MAX:
+        return {}
+    found: dict[Any, list[Scenario]] = {}
+    try:
+        base = _read_base(sweep)
+        if base.to_dict().get("sky"):
+            return {}
+        for setting in settings:
+            found.setdefault(setting[key], []).append(base.with_sets(setting))
+    except BentpipeError:
+        # A class that is not there, or keys that do not fit the resolved scenario.
+        return {}
+    return found
+
+
+def _read_base(sweep: Sweep) -> Scenario:
+    """Read the scenario as it was written: keys of a link are those of both directions."""
+    text, form = sweep.facts["written"]
+    sets = [(key, value) for key, value in sweep.facts["sets"] if not key.startswith("sweep.")]
+    classes = absent(sweep.facts["scenario"])
+    return Scenario(text, form=form, source=sweep.facts["source"], sets=sets, senders=classes)
+
+
+def draw_capacity(
+    panels: Sequence[Axes], scenarios: Mapping[Any, Sequence[Scenario]], places: Mapping[Any, float], divisor: float
+) -> None:
+    """Draw the rate of the bottleneck over an axis: one level, or a line if it changes along the axis.
+
+    Nothing is drawn if scenarios at the same place have different bottlenecks.
+    """
+    rates = {}
+    for value, several in scenarios.items():
+        found = {scenario.bottleneck() for scenario in several}
+        if len(found) != 1 or None in found:
+            return
+        ((_, rates[value]),) = (each for each in found if each is not None)
+    if not rates:
+        return
+    if len(set(rates.values())) == 1:
+        for axes in panels:
+            draw_rate(axes, [each for several in scenarios.values() for each in several], divisor, "y")
+        return
+    along = sorted((places[value], rate / divisor) for value, rate in rates.items())
+    top = max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        axes.plot(*zip(*along, strict=True), color="0.4", linestyle=":", linewidth=0.9, zorder=1)
+        axes.set_ylim(top=max(top, 1.05 * along[-1][1]) if along[-1][1] < 2 * top else top)
+        at, rate = along[len(along) // 2]
+        axes.annotate("link", (at, rate), (-2, 2), textcoords="offset points", ha="right", fontsize=6, color="0.4")
