@@ -396,6 +396,34 @@ class SlowStartSearch(_SlowStartSearchRequired, total=False):
     interpolation: Literal["backward", "forward"]
     again: bool
 
+_SlowStartRapidRequired = TypedDict("_SlowStartRapidRequired", {"kind": Literal["rapid"]})
+
+
+class SlowStartRapid(_SlowStartRapidRequired, total=False):
+    """Triples the window per round trip until ACKs come late, then doubles it. After the first loss the window converges on the data that have arrived (draft-kazuho-ccwg-rapid-start). TCP needs `recovery` `rack`.
+
+    growth :
+        Growth of the window per round trip while ACKs are not late. Default: 3.0.
+
+    tolerance :
+        Rise of the delay up to which ACKs are not late. Default: "4 ms".
+
+    factor :
+        Smallest round trip times this factor is the other bound. Default: 1.1.
+
+    bound :
+        The bound that counts. Default: "larger".
+
+    k :
+        Share of a loss in the converging window that a delivery takes, too (K). Default: 0.6111.
+    """
+
+    growth: float
+    tolerance: str
+    factor: float
+    bound: Literal["larger", "smaller"]
+    k: float
+
 
 class SlowStartKind(TypedDict):
     """A choice by its kind alone."""
@@ -1061,7 +1089,7 @@ class Tcp(TypedDict, total=False):
     initial_window: str
     initial_ssthresh: str
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
-    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartRapid, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search", "rapid"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     slow_start_at_ssthresh: bool
     cwnd_validation: Literal["off", "if-used", "rfc2861", "linux", "rfc7661"]
@@ -1449,7 +1477,7 @@ class Quic(TypedDict, total=False):
 
     cc: Union[QuicCcBbr1, QuicCcBbr2, QuicCcBbr3, CcBic, CcCompound, CcCopa, QuicCcCubic, CcDctcp, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, QuicCcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcPrague, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, QuicCcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "dctcp", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "prague", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah", "stack-cubic", "stack-newreno", "none"]]
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
-    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartRapid, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search", "rapid"]]
     initial_window: str
     initial_rtt: str
     stream_window: str
@@ -1779,7 +1807,7 @@ class Config(TypedDict, total=False):
     initial_window: str
     initial_ssthresh: str
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
-    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartRapid, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search", "rapid"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     slow_start_at_ssthresh: bool
     cwnd_validation: Literal["off", "if-used", "rfc2861", "linux", "rfc7661"]

@@ -37,7 +37,7 @@ impl Rapid {
         self.quarters[0] = Some(self.quarters[0].map_or(rtt, |floor| floor.min(rtt)));
     }
 
-    /// Returns the thousandths of the acknowledged bytes by which the window grows.
+    /// Returns the growth of the window, in thousandths of the acknowledged bytes.
     pub(crate) fn thousandths(&self) -> u64 {
         let RapidStart { growth, tolerance, factor, bound, .. } = self.config;
         let Some(least) = self.least.filter(|&least| least >= RapidStart::LEAST_RTT) else { return 1000 };
@@ -67,7 +67,7 @@ pub struct Convergence {
     least: f64,
     per_acked: f64,
     per_lost: f64,
-    /// Bytes that were in the network at the loss, and neither have arrived nor are lost.
+    /// Bytes that were in the network at the loss, and whose fate is unknown.
     left: u64,
 }
 

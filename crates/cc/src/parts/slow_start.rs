@@ -116,7 +116,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns the thousandths of the counted bytes by which the window grows.
+    /// Returns the growth of the window, in thousandths of the counted bytes.
     pub(crate) fn thousandths(&self) -> u64 {
         match self {
             Self::Rapid(rapid) => rapid.thousandths(),

@@ -68,7 +68,7 @@ fn a_round_trip_of_early_acks_triples_the_window() {
     }
 }
 
-/// Beyond the threshold, what is left of an ACK counts in congestion avoidance.
+/// The part of an ACK beyond the threshold counts in congestion avoidance.
 #[test]
 fn growth_ends_at_the_threshold() {
     let growth = Growth { slow_start: SlowStart::Rapid(RapidStart::default()), ..Growth::default() };

@@ -79,7 +79,7 @@ impl Sender {
         let newly_lost = lost - rapid.lost.min(lost);
         rapid.lost = lost;
         let Some(Converging { part, since, until }) = &mut rapid.part else { return };
-        // What the first ACK delivered was not in the network any more.
+        // Data of the first ACK had left the network before.
         part.pass(if *since == now { 0 } else { arrived }, newly_lost);
         let (window, is_over) = (part.window(), part.is_over() || una >= *until);
         if is_over {
