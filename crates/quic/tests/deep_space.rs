@@ -87,7 +87,8 @@ fn the_bundled_scenario_takes_one_contact_with_a_large_window() {
 /// 1802.4 s, with 826 packets of the client and 8,995 of the server. Its answer takes one round trip more.
 #[test]
 fn the_case_of_the_workbench_has_its_numbers_of_packets() {
-    let outage = "spans = [['0 s', '506.8 s'], ['4441.8 s', '7242.8 s'], ['11175.8 s', '13977.8 s'], ['17825.8 s', '100000 s']]";
+    let outage =
+        "spans = [['0 s', '506.8 s'], ['4441.8 s', '7242.8 s'], ['11175.8 s', '13977.8 s'], ['17825.8 s', '100000 s']]";
     let text = format!(
         "duration = '6 h'\n\
          [quic]\nmtu = '1200 B'\ninitial_rtt = '1 h'\nidle_timeout = '1000 h'\npacket_threshold = 4294967295\n\

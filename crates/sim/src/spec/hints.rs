@@ -2,7 +2,7 @@
 //!
 //! Hints that need results of runs are in the face, in `experiment/hints.py`.
 
-use super::{App, Change, DualPi2, Flow, Lane, Quic, Queue, QueueLimit, Scenario};
+use super::{App, Change, DualPi2, Flow, Lane, Queue, QueueLimit, Quic, Scenario};
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::EcnFeedback;
