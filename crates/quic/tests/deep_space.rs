@@ -77,7 +77,7 @@ fn the_bundled_scenario_takes_one_contact_with_a_large_window() {
         let result = run(text, sets);
         let done = result.flows.real("completion_s")[0];
         assert!(expected.contains(&done), "{sets:?}: {done}, expected {expected:?}");
-        // No copy is sent in vain.
+        // No copy is needless.
         assert_eq!(result.quic.whole("declared_lost"), [0]);
         assert!(result.quic.whole("sent_datagrams")[0] < 7100);
     }

@@ -113,7 +113,7 @@ impl Scenario {
         })
     }
 
-    /// Flow control of QUIC below two bandwidth-delay products of its path: one in flight, and one that waits behind a loss.
+    /// Flow control of QUIC below two bandwidth-delay products of its path. One is in flight, and another waits behind a loss.
     fn windows_below_two_bdp(&self) -> Option<(String, String)> {
         let mut found = self.over_quic().filter_map(|(flow, quic, rtt)| {
             let lane = &self.lanes[flow.lane];

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.tables import Columns
 
 NEEDLESS_MIN = 0.05
-"""Share of the packets declared lost from which needless ones have a note."""
+"""Least share of needless packets that has a note."""
 
 
 def describe_connections(table: Columns) -> list[str]:
