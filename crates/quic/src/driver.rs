@@ -21,8 +21,8 @@ use bentpipe_sim::stack::{
 use bentpipe_units::{Duration, Ecn, Time};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, ReadError, Side,
-    StreamEvent, StreamId, VarInt,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event,
+    ReadError, Side, StreamEvent, StreamId, VarInt,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

@@ -42,7 +42,8 @@ fn rows() -> Vec<(&'static str, &'static str, String)> {
     };
     let cubic = |byte_counting| Quic { byte_counting, ..wide(house(CcKind::Cubic), 8 * MB) };
     let stack = |bytes| Quic { initial_window: QuicInitialWindow::Bytes(12_000), ..wide(QuicCc::StackCubic, bytes) };
-    let upload = |quic: &Quic, [up, down]: [f64; 2]| transfer(quic, Path::geo(down, up), 100 * MB, Way::Upload, 600).time();
+    let upload =
+        |quic: &Quic, [up, down]: [f64; 2]| transfer(quic, Path::geo(down, up), 100 * MB, Way::Upload, 600).time();
     let seeded = Quic { initial_window: QuicInitialWindow::Bdp(500_000), ..wide(house(CcKind::Cubic), 64 * MB) };
     let resumed = |millionths| {
         let resume = CarefulResume { saved: SavedWindow::Bdp(millionths), ..CarefulResume::default() };
@@ -70,8 +71,16 @@ fn rows() -> Vec<(&'static str, &'static str, String)> {
         done.sum::<f64>() / 10.0
     };
     vec![
-        ("3: handshake, flights of 900, 4000, 7000 B", "0.6, 0.6, 1.2 s", [900, 4000, 7000].map(|f| s(handshake(f))).join(", ")),
-        ("3: packets with `initial_rtt` 100, 333, 600 ms", "10 more, then none", [100, 333, 600].map(|ms| packets(ms).to_string()).join(", ")),
+        (
+            "3: handshake, flights of 900, 4000, 7000 B",
+            "0.6, 0.6, 1.2 s",
+            [900, 4000, 7000].map(|f| s(handshake(f))).join(", "),
+        ),
+        (
+            "3: packets with `initial_rtt` 100, 333, 600 ms",
+            "10 more, then none",
+            [100, 333, 600].map(|ms| packets(ms).to_string()).join(", "),
+        ),
         ("4: `cubic`, RFC 5681 counting", "11.41 s", s(load(&cubic(ByteCounting::Rfc5681), slow, 10 * MB))),
         ("4: `cubic`", "8.92 s", s(load(&cubic(ByteCounting::UbcPure), slow, 10 * MB))),
         ("4: `bbr3`", "9.94 s", s(load(&wide(house(CcKind::Bbr3), 8 * MB), slow, 10 * MB))),
@@ -82,11 +91,17 @@ fn rows() -> Vec<(&'static str, &'static str, String)> {
         }),
         ("4: `stack-cubic`", "9.10 s", s(load(&stack(8 * MB), slow, 10 * MB))),
         ("4: `bbr3` over QUIC and over TCP, means of 10 seeds", "within 5 %", {
-            let [quic, tcp] = ["quic = { cc = 'bbr3', stream_window = '8 MB' }", "tcp = { cc = 'bbr3', receive_buffer = '8 MB' }"].map(over);
+            let [quic, tcp] =
+                ["quic = { cc = 'bbr3', stream_window = '8 MB' }", "tcp = { cc = 'bbr3', receive_buffer = '8 MB' }"]
+                    .map(over);
             format!("{}, {}", s(quic), s(tcp))
         }),
         ("4: `cubic` with RFC 5681 counting over QUIC and over TCP, means of 10 seeds", "within 1 %", {
-            let [quic, tcp] = ["quic = { byte_counting = 'rfc5681', stream_window = '8 MB' }", "tcp = { cc = 'cubic', receive_buffer = '8 MB' }"].map(over);
+            let [quic, tcp] = [
+                "quic = { byte_counting = 'rfc5681', stream_window = '8 MB' }",
+                "tcp = { cc = 'cubic', receive_buffer = '8 MB' }",
+            ]
+            .map(over);
             format!("{}, {}", s(quic), s(tcp))
         }),
         ("5: 100 MB at 250/3, stream window of 1.25 MB", "59.2 s", s(load(&stack(1_250_000), fast, 100 * MB))),
@@ -95,14 +110,26 @@ fn rows() -> Vec<(&'static str, &'static str, String)> {
         ("6: upload of 100 MB at 10/2", "88 s", s(upload(&wide(house(CcKind::Cubic), 64 * MB), [10.0, 2.0]))),
         ("6: upload of 100 MB at 2/10", "421 s", s(upload(&wide(house(CcKind::Cubic), 64 * MB), [2.0, 10.0]))),
         ("7: 100 MB at 250/3, without and with careful resume", "10.39, 6.76 s", {
-            format!("{}, {}", s(load(&wide(house(CcKind::Cubic), 64 * MB), fast, 100 * MB)), s(load(&resumed(MB), fast, 100 * MB)))
+            format!(
+                "{}, {}",
+                s(load(&wide(house(CcKind::Cubic), 64 * MB), fast, 100 * MB)),
+                s(load(&resumed(MB), fast, 100 * MB))
+            )
         }),
-        ("7: 10 MB at 20/2, saved window 12 times too large", "below 8.92 s", s(load(&resumed(12 * MB), slow, 10 * MB))),
+        (
+            "7: 10 MB at 20/2, saved window 12 times too large",
+            "below 8.92 s",
+            s(load(&resumed(12 * MB), slow, 10 * MB)),
+        ),
         ("8: 100 kB fresh, with 0-RTT, with an address token too", "3.07, 2.79, 2.56 s", {
             let all = [(QuicResume::No, false), (QuicResume::ZeroRtt, false), (QuicResume::ZeroRtt, true)];
             all.map(|(resume, token)| s(early(resume, token))).join(", ")
         }),
-        ("9: ACKs of 100 MB at 250/3, one for 10 packets, and for 11", "below 7,000", [10, 11].map(|every| acks(every).to_string()).join(", ")),
+        (
+            "9: ACKs of 100 MB at 250/3, one for 10 packets, and for 11",
+            "below 7,000",
+            [10, 11].map(|every| acks(every).to_string()).join(", "),
+        ),
         ("10: 20 MB, a new port or a new address at 6 s", "13.57, 14.35, 17.01 s", {
             [None, Some(QuicChange::Rebinding), Some(QuicChange::Address)].map(|change| s(moved(change))).join(", ")
         }),

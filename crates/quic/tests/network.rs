@@ -77,13 +77,13 @@ fn a_download_takes_the_time_that_it_takes_without_the_network() {
 fn transports_with_one_congestion_control_take_the_same_time() {
     let mean = |transport: &str| {
         let flow = format!("{REQUEST}\n{transport}");
-        let done = (1..=10).map(|seed| value(&run_over("", &flow, "[tcp]\nlike = 'rfc'", seed), "flows", "completion_s"));
+        let done =
+            (1..=10).map(|seed| value(&run_over("", &flow, "[tcp]\nlike = 'rfc'", seed), "flows", "completion_s"));
         done.sum::<f64>() / 10.0
     };
-    for (quic, tcp, within) in [
-        ("cc = 'bbr3'", "cc = 'bbr3'", 0.05),
-        ("cc = 'cubic', byte_counting = 'rfc5681'", "cc = 'cubic'", 0.012),
-    ] {
+    for (quic, tcp, within) in
+        [("cc = 'bbr3'", "cc = 'bbr3'", 0.05), ("cc = 'cubic', byte_counting = 'rfc5681'", "cc = 'cubic'", 0.012)]
+    {
         let quic = mean(&format!("quic = {{ {quic}, stream_window = '8 MB' }}"));
         let tcp = mean(&format!("tcp = {{ {tcp}, receive_buffer = '8 MB' }}"));
         assert!((quic / tcp - 1.0).abs() < within, "{quic} s over QUIC, {tcp} s over TCP");

@@ -61,6 +61,7 @@ ScenarioName = Literal[
     "leo-pass",
     "load",
     "london-singapore",
+    "mars",
     "peach",
     "reordering",
     "s1",

@@ -2,7 +2,7 @@
 //!
 //! Hints that need results of runs are in the face, in `experiment/hints.py`.
 
-use super::{App, Change, DualPi2, Flow, Lane, Quic, Queue, QueueLimit, Scenario};
+use super::{App, Change, DualPi2, Flow, Lane, Queue, QueueLimit, Quic, Scenario};
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::EcnFeedback;
@@ -113,7 +113,7 @@ impl Scenario {
         })
     }
 
-    /// Flow control of QUIC below two bandwidth-delay products of its path: one in flight, and one that waits behind a loss.
+    /// Flow control of QUIC below two bandwidth-delay products of its path. One is in flight, and another waits behind a loss.
     fn windows_below_two_bdp(&self) -> Option<(String, String)> {
         let mut found = self.over_quic().filter_map(|(flow, quic, rtt)| {
             let lane = &self.lanes[flow.lane];

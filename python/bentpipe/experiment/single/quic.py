@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.tables import Columns
 
 NEEDLESS_MIN = 0.05
-"""Share of the packets declared lost from which needless ones have a note."""
+"""Least share of needless packets that has a note."""
 
 
 def describe_connections(table: Columns) -> list[str]:
@@ -19,10 +19,10 @@ def describe_connections(table: Columns) -> list[str]:
     counts = (_whole(table[name]) for name in ("connections", "idle_timeouts", "declared_lost", "needless"))
     found = []
     for flow, opened, ended, lost, needless in zip(flows, *counts, strict=True):
-        if ended:
+        if ended and opened > 1:
             found.append(
-                f'the idle timeout ended {ended:,} of {count(opened, "connection")} of flow "{flow}", and the next'
-                " transfer opens another one; quic.idle_timeout or quic.keep_alive keeps them"
+                f'the idle timeout ended {ended:,} of {count(opened, "connection")} of flow "{flow}"; a longer'
+                " quic.idle_timeout, or quic.keep_alive, keeps them for the next transfer"
             )
         if needless > NEEDLESS_MIN * lost:
             found.append(
