@@ -1,4 +1,4 @@
-"""What a figure says: notes below it, and names of its lines in a legend or at their ends."""
+"""Texts of a figure: the note below it, and the names of its lines in a legend or at their ends."""
 
 
 def note_of(figure):

@@ -50,7 +50,8 @@ OUT_OF_REACH = (
 SHORT = {
     "run": ["--set", "duration=3 s"],
     "compare": ["--set", "duration=3 s", "--replications", "2"],
-    "mix": ["--set", "duration=3 s", "--replications", "2"],
+    # Longer than the distance of starts on a page.
+    "mix": ["--set", "duration=12 s", "--replications", "2"],
     "sweep": ["--set", "duration=3 s", "--replications", "2"],
     # A search of a page has a budget in minutes; an example of the help has one, too.
     "tune": ["--set", "duration=3 s", "--budget", "600"],

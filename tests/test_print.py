@@ -124,9 +124,24 @@ def test_names_without_a_place_at_ends_have_a_legend():
     assert figure.axes[0].get_legend() is not None
 
 
+def test_lines_that_end_at_one_point_have_a_legend():
+    from matplotlib.figure import Figure
+
+    from bentpipe.plot import ends
+
+    for last, is_apart in ((0.5, True), (0.0, False)):
+        axes = Figure().subplots()
+        for name, height in (("one", 0.0), ("two", last)):
+            axes.plot([0, 1], [1, height], label=name)
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+        assert ends.name_lines(axes, 1.0) is is_apart
+
+
 def test_a_sweep_names_its_lines_and_its_points_do_not_hide_each_other():
-    vary = {"link.sat.delay": ["10 ms", "50 ms", "100 ms"], "tcp.cc": ["cubic", "reno", "vegas"]}
-    figure = bp.sweep(bp.loads(FOUR, {"duration": "2 s"}), vary, replications=2).plot(metric="goodput")
+    vary = {"link.sat.delay": ["10 ms", "100 ms", "250 ms"], "tcp.cc": ["cubic", "reno", "vegas"]}
+    single = bp.loads(FOUR.partition("[flow.two]")[0])
+    figure = bp.sweep(single, vary, replications=2).plot(metric="goodput")
     (axes,) = figure.axes
     assert set(ends_of(axes)) == {"cubic", "reno", "vegas"}
     assert not figure.legends

@@ -426,7 +426,7 @@ def test_a_run_has_a_report_with_its_tables_figure_and_command(result, small, tm
     assert (again.folder / "tables" / "flows.csv").read_bytes() == (there.folder / "tables" / "flows.csv").read_bytes()
     plain = bp.run(bp.load(small)).report(tmp_path / "plain")
     # Without series, the run is repeated for its figure.
-    assert [path.name for path in plain.figures] == [path.name for path in page.figures]
+    assert [path.name for path in plain.figures] == [path.name for path in there.figures]
 
 
 def test_run_takes_overrides_and_shows_a_bar_on_request(capsys, monkeypatch):

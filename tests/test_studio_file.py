@@ -349,6 +349,34 @@ def test_a_notebook_shows_the_same_page(result):
     assert explored.html == single(RunData(result))
 
 
+@pytest.mark.parametrize("width", [720, 900, 1180])
+def test_a_cell_of_a_notebook_has_handle_play_and_reasons_in_sight(browser, file, width):
+    context = browser.new_context(viewport={"width": width, "height": 720}, offline=True)
+    view = View(context, file)
+    view.set(t=2.0)
+    for name in (".studio-play", ".studio-handle", ".studio-clock", ".studio-help", ".studio-why"):
+        box = view.page.locator(name).first.bounding_box()
+        assert box["y"] >= 0, name
+        assert box["y"] + box["height"] <= 720, name
+        assert box["x"] + box["width"] <= width, name
+    # Nothing of the page scrolls, and the plots keep the larger part of the width.
+    assert view.page.evaluate("document.documentElement.scrollHeight") <= 720
+    assert view.page.locator(".studio-plots").first.bounding_box()["width"] > 0.55 * width
+    assert view.page.locator(".studio-sentences, .studio-why").first.inner_text().strip()
+    context.close()
+
+
+def test_a_phone_keeps_the_handle_in_sight_while_it_scrolls(browser, file):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    view = View(context, file)
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= 390
+    for scrolled in (0, 500):
+        view.page.evaluate(f"scrollTo(0, {scrolled})")
+        box = view.page.locator(".studio-handle").first.bounding_box()
+        assert 0 <= box["y"] <= 800 - box["height"]
+    context.close()
+
+
 def test_no_text_of_a_scenario_ends_a_script(result):
     page = single(RunData(result))
     content = re.search(r'id="studio-content">(.*?)</script>', page, re.DOTALL)[1]

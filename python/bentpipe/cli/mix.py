@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         "mix geo --cc cubic,bbr3,vegas",
         "mix geo --cc cubic,reno --plot shares.png --chart share",
         "mix geo --cc paced,cubic --case 'paced: tcp.pacing=window'",
-        "mix geo --cc cubic,bbr3 --vary link.sat.delay=20ms,260ms --vary stagger=0s,10s",
+        "mix geo --cc cubic,bbr3 --vary link.sat.delay=20ms,260ms",
     ),
 )
 @options.file

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+PAD = 0.06
+"""Room beside the first and the last place, as a share of the places."""
 TICKS_MAX = 7
 """Maximum number of values that are all written at the axis. Of more values, round ones are written."""
 TICK_LETTERS = 5
@@ -110,6 +112,16 @@ class Axis:
             # As far from the others as these are from each other, but far enough to look separate.
             scaled[scaled == 0] = positive[0] / max(float(np.exp(np.median(np.diff(np.log(positive))))), 3.0)
         return cls(key, unit, dict(zip(values, scaled.tolist(), strict=True)), is_log, zero)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Ends of the axis, with room beside the first and the last place."""
+        low, high = min(self.places.values()), max(self.places.values())
+        if self.is_log:
+            room = (high / low) ** PAD
+            return low / room, high * room
+        room = PAD * (high - low) or PAD * abs(high) or PAD
+        return low - room, high + room
 
     def dress(self, axes: Axes) -> None:
         """Set the scale, ticks and their texts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,8 @@ NAME_LETTERS = 16
 """Maximum number of letters of a name at an end. Longer names would take the room of the panel."""
 LATE = 0.9
 """Least place of the end of a line, as a share of the axis. A name at the edge is far from a line that ends before."""
+DISTINCT = 0.003
+"""Least distance of the ends of two lines, as a share of the panel."""
 APART_PT = 7.0
 """Least distance of two names, in points."""
 GAP_PT = 9.0
@@ -115,7 +118,11 @@ def _find_ends(axes: Axes) -> list[End] | None:
         if x < LATE:
             return None
         ends.append(End(line, float(x), float(np.clip(y, 0.0, 1.0))))
-    return sorted(ends, key=lambda end: end.place)
+    ends.sort(key=lambda end: end.place)
+    # Lines that end at one point, such as zero, cannot be told apart by their names there.
+    if any(other.place - one.place < DISTINCT for one, other in pairwise(ends)):
+        return None
+    return ends
 
 
 def _is_named(line: Line2D) -> bool:

@@ -56,8 +56,6 @@ PANELS_MAX = 15
 BAND_MIN = 16
 """Minimum number of values for which intervals are bands. Bars would hide the lines."""
 ROWS_MAX = 60
-PAD = 0.06
-"""Room beside the first and the last place of the axis, as a share of the places."""
 LINES_IN = 1.6
 """Height of a single panel in inches."""
 DODGE_PT, DODGE_MOST_PT = 2.5, 10.0
@@ -202,7 +200,7 @@ class _Drawer:
             elif at + columns >= len(shown):
                 axes.tick_params(labelbottom=True)
         x.dress(grid[0, 0])
-        grid[0, 0].set_xlim(*_pad(x))
+        grid[0, 0].set_xlim(*x.limits)
         grid[0, 0].set_ylim(*self._limits())
         if self.what.base in RATES:
             draw_capacity(list(grid.flat), list_scenarios(self.sweep, x.key), x.places, self.divisor)
@@ -525,16 +523,6 @@ class _Drawer:
                 ],
             )
         return figure
-
-
-def _pad(axis: Axis) -> tuple[float, float]:
-    """Return the limits of an axis, with room beside the first and the last place."""
-    low, high = min(axis.places.values()), max(axis.places.values())
-    if axis.is_log:
-        room = (high / low) ** PAD
-        return low / room, high * room
-    room = PAD * (high - low) or PAD * abs(high) or PAD
-    return low - room, high + room
 
 
 def _name_axis(axis: Axis) -> str:
