@@ -77,12 +77,16 @@ def try_faults(faults: list[Fault], programs: dict[str, Path]) -> int:
     tests = sorted({test for fault in faults for test in fault.found_by})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         broken = [
-            test for test, is_broken in zip(tests, pool.map(lambda test: fails(programs, test), tests), strict=True) if is_broken
+            test
+            for test, is_broken in zip(tests, pool.map(lambda test: fails(programs, test), tests), strict=True)
+            if is_broken
         ]
         if broken:
             sys.exit(f"error: {', '.join(broken)} fails without a fault\n  mend it first")
         wrong = 0
-        for fault, lacking in zip(faults, pool.map(lambda fault: find_blind_tests(programs, fault), faults), strict=True):
+        for fault, lacking in zip(
+            faults, pool.map(lambda fault: find_blind_tests(programs, fault), faults), strict=True
+        ):
             is_whole = not lacking and bool(fault.found_by or fault.missed)
             wrong += not is_whole
             verdict = "missed" if fault.missed else "found"

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / "target" / "faults"
 COPY = PLACE / "source"
 COPIED = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "validation", "python/bentpipe/scenario/shipped")
-"""What the crates and their tests read."""
+"""Files of the crates and their tests."""
 VARIABLE = "BENTPIPE_FAULT"
 LINTS = b"[workspace.lints.rust]\n"
 SWITCH_FILE = "crates/units/src/lib.rs"

@@ -24,7 +24,7 @@ pub(crate) enum Need {
     BeenSatellite,
 }
 
-/// Effect of a middlebox on connections, by which others judge them: whether a run may end, and what its results mean.
+/// Effect of a middlebox on connections. It decides whether a run may end, and which results are a connection's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// It acknowledges data that the receiver does not have yet.

@@ -1,4 +1,4 @@
-//! Rules that a transfer survives without: back-off, limits, and the choice of what is given up.
+//! Rules that a transfer survives without: back-off, limits, and the choice of the subflow that is given up.
 
 use super::bench::{at, ms, tcp, Path, World, CLIENT, SERVER, SMSS};
 use crate::multi::{Coupling, MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn};
@@ -66,7 +66,7 @@ fn an_answer_ends_the_silence_of_a_subflow() {
     assert!(world.acked(CLIENT, 0) > 10_000 * SMSS);
 }
 
-/// The only subflow is kept however long it is silent: nobody else could carry its data.
+/// The only subflow is kept for any time of silence: no other subflow can carry its data.
 #[test]
 fn the_data_timer_gives_no_last_subflow_up() {
     let reinject = Reinject { on: ReinjectOn::DataTimer, ..Reinject::default() };
