@@ -1,106 +1,142 @@
-"""Tries each fault of `list.toml`: `python -m tools.mutants [NUMBER ...]`, or `make mutants` for all.
+"""Tries the faults of `faults/*.toml`: `python -m tools.mutants [WORD ...]`, or `make mutants` for all.
 
-The command sets the faults one by one into a copy of the crates, whose tests must then fail: all tests of the TCP
-crate, or the comparison of the simulator's random networks with the naive engine. It ends with status 1 unless exactly
-the faults survive that the list marks so. Each fault takes one to three minutes.
+The command builds one copy of the crates that has all faults, each behind a switch, and runs the tests that must find
+each. It ends with status 1 unless all of them do. WORD selects faults by a word of their description or file.
+
+`--search tcp,sim/it` runs all tests of these programs instead, and prints those that fail: `tcp` has the tests inside
+the crate, `sim/it` those of `crates/sim/tests`. `--search tcp:multi::` runs those with `multi::` in their names.
+
+`--bless` writes the list of faults to `docs/develop/faults.md`, without a build.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import shutil
+import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tools.mutants.page import PAGE, make_page
+from tools.mutants.source import COPY, PLACE, VARIABLE, Fault, copy_sources, read_faults
 
-ROOT = Path(__file__).resolve().parents[2]
-PLACE = ROOT / "target" / "mutants"
-COPIED = ("Cargo.toml", "Cargo.lock", "crates")
-PROFILE = {"CARGO_PROFILE_TEST_DEBUG": "0", "CARGO_INCREMENTAL": "1", "CARGO_TARGET_DIR": str(PLACE / "target")}
-"""Incremental, because each fault changes one file, and building takes longer than testing."""
-COMMAND = ("cargo", "test", "--quiet", "--lib", "--package")
-TESTS = {
-    "crates/tcp": ("bentpipe-tcp",),
-    "crates/sim": ("bentpipe-sim", "the_engine_agrees_with_its_specification"),
+PACKAGES = ("access", "cc", "conformance", "orbit", "quic", "sim", "tcp", "units")
+BUILD = ("cargo", "test", "--no-run", "--tests", "--message-format", "json")
+SETTINGS = {
+    "CARGO_TARGET_DIR": str(PLACE / "build"),
+    # After a change of the list, only files with other faults are built again.
+    "CARGO_INCREMENTAL": "1",
+    # The first failure is enough.
+    "PROPTEST_MAX_SHRINK_ITERS": "0",
 }
-"""Per folder of faults, the package and the tests that must find them."""
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A fault: a text of a file, and its replacement."""
-
-    number: int
-    what: str
-    file: str
-    old: str
-    new: str
-    survives: bool = False
-    """Whether no test finds it yet."""
-
-    @property
-    def tests(self) -> tuple[str, ...]:
-        """The tests that must find it."""
-        return next(tests for folder, tests in TESTS.items() if self.file.startswith(folder + "/"))
-
-
-def mutants() -> list[Mutant]:
-    """The faults of the list."""
-    listed = tomllib.loads(Path(__file__).with_name("list.toml").read_text(encoding="utf-8"))["mutant"]
-    return [Mutant(number, **entry) for number, entry in enumerate(listed, 1)]
+SECONDS_MAX = 300
+"""A test that has not ended after this time has found its fault."""
 
 
 def main() -> int:
     """Try the faults, and return the exit status."""
-    parser = argparse.ArgumentParser(description="Set faults into a copy of the crates and run their tests.")
-    parser.add_argument("number", nargs="*", type=int, help="numbers of the list; by default all")
-    chosen = parser.parse_args().number
-    listed = [mutant for mutant in mutants() if not chosen or mutant.number in chosen]
-    _copy()
-    for tests in sorted({mutant.tests for mutant in listed}):
-        if _fails(tests):
-            command = " ".join((*COMMAND, *tests))
-            sys.exit(f"error: the tests fail without a fault\n  mend them first: {command}")
-    wrong = 0
-    for mutant in listed:
-        path = PLACE / mutant.file
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-        found = _fails(mutant.tests)
-        path.write_text(text, encoding="utf-8")
-        is_expected = found is not mutant.survives
-        wrong += not is_expected
-        note = "" if is_expected else ", expected the opposite"
-        print(f"{mutant.number:2} {'found' if found else 'SURVIVES':8} {mutant.what}{note}", flush=True)
-    return 1 if wrong else 0
+    parser = argparse.ArgumentParser(description="Try faults of the crates: their tests must find each.")
+    parser.add_argument("word", nargs="*", help="words of descriptions or files; by default all faults")
+    parser.add_argument("--search", metavar="PROGRAMS", help="run all tests of these programs, separated by commas")
+    parser.add_argument("--bless", action="store_true", help="write the list of faults, without trying them")
+    options = parser.parse_args()
+    faults = read_faults()
+    if options.bless:
+        PAGE.write_text(make_page(faults), encoding="utf-8")
+        return 0
+    chosen = [each for each in faults if not options.word or any(w in each.what + each.file for w in options.word)]
+    copy_sources(faults)
+    programs = build_programs()
+    if options.search:
+        search_tests(chosen, programs, options.search.split(","))
+        return 0
+    return 1 if try_faults(chosen, programs) else 0
 
 
-def _copy() -> None:
-    for name in COPIED:
-        source, target = ROOT / name, PLACE / name
-        if source.is_dir():
-            shutil.rmtree(target, ignore_errors=True)
-            # With new times: Cargo would keep what it built of a fault when the last run was interrupted.
-            shutil.copytree(source, target, copy_function=shutil.copy)
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
-
-
-def _fails(tests: tuple[str, ...]) -> bool:
-    """Whether a test fails. A fault that does not compile is an error of the list."""
-    command = [*COMMAND, *tests]
-    built = subprocess.run([*command, "--no-run"], cwd=PLACE, env=os.environ | PROFILE, capture_output=True, text=True)
+def build_programs() -> dict[str, Path]:
+    """Build the tests of the copy, and return their programs by name."""
+    packages = [part for name in PACKAGES for part in ("--package", f"bentpipe-{name}")]
+    built = subprocess.run([*BUILD, *packages], cwd=COPY, env=os.environ | SETTINGS, stdout=subprocess.PIPE, text=True)
     if built.returncode:
-        sys.exit(f"error: a fault does not compile\n{built.stderr}")
-    return subprocess.run(command, cwd=PLACE, env=os.environ | PROFILE, capture_output=True).returncode != 0
+        sys.exit("error: a fault does not compile\n  correct its entry in tools/mutants/faults")
+    programs = {}
+    for line in built.stdout.splitlines():
+        made = json.loads(line)
+        if made.get("executable") and made["profile"]["test"]:
+            crate = Path(made["manifest_path"]).parent.name
+            is_unit = "lib" in made["target"]["kind"]
+            programs[crate if is_unit else f"{crate}/{made['target']['name']}"] = Path(made["executable"])
+    return programs
+
+
+def try_faults(faults: list[Fault], programs: dict[str, Path]) -> int:
+    """Run the tests that must find each fault, and return the number of faults that are not found."""
+    tests = sorted({test for fault in faults for test in fault.found_by})
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        broken = [
+            test
+            for test, is_broken in zip(tests, pool.map(lambda test: fails(programs, test), tests), strict=True)
+            if is_broken
+        ]
+        if broken:
+            sys.exit(f"error: {', '.join(broken)} fails without a fault\n  mend it first")
+        wrong = 0
+        for fault, lacking in zip(
+            faults, pool.map(lambda fault: find_blind_tests(programs, fault), faults), strict=True
+        ):
+            is_whole = not lacking and bool(fault.found_by or fault.missed)
+            wrong += not is_whole
+            verdict = "missed" if fault.missed else "found"
+            print(f"{verdict if is_whole else 'SURVIVES':8} {fault.what}", *lacking, sep="\n    ", flush=True)
+    print(f"{len(faults)} faults, {sum(bool(each.missed) for each in faults)} missed with a reason, {wrong} wrong")
+    return wrong
+
+
+def find_blind_tests(programs: dict[str, Path], fault: Fault) -> list[str]:
+    """Return the tests that should find a fault and do not."""
+    return [test for test in fault.found_by if not fails(programs, test, fault)]
+
+
+def fails(programs: dict[str, Path], test: str, fault: Fault | None = None) -> bool:
+    """Whether a test fails, or does not end."""
+    program, _, name = test.partition("::")
+    output = run_tests(programs, program, [name, "--exact"], fault)
+    if output is not None and "running 0 tests" in output:
+        sys.exit(f"error: there is no test {test}\n  correct its name in tools/mutants/faults")
+    return output is None or "test result: ok" not in output
+
+
+def search_tests(faults: list[Fault], programs: dict[str, Path], where: list[str]) -> None:
+    """Print all tests that find each fault."""
+    for fault in faults:
+        print(f"{fault.what}", flush=True)
+        for place in where:
+            program, _, words = place.partition(":")
+            output = run_tests(programs, program, words.split(), fault, threads=os.cpu_count() or 1)
+            failed = (
+                ["(does not end)"] if output is None else re.findall(r"^test (\S+) .*FAILED$", output, re.MULTILINE)
+            )
+            for name in failed:
+                print(f"    {program}::{name}", flush=True)
+
+
+def run_tests(
+    programs: dict[str, Path], program: str, words: list[str], fault: Fault | None, threads: int = 1
+) -> str | None:
+    """Run tests of a program, and return what they print. Returns `None` if they do not end."""
+    if program not in programs:
+        sys.exit(f"error: there is no program {program} of tests\n  expected one of: {', '.join(sorted(programs))}")
+    environment = os.environ | SETTINGS | {VARIABLE: str(fault.number if fault else 0)}
+    command = [str(programs[program]), *words, f"--test-threads={threads}"]
+    folder = COPY / "crates" / program.partition("/")[0]
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout
 
 
 if __name__ == "__main__":

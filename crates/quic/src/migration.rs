@@ -85,3 +85,24 @@ fn rebound(number: u16) -> u16 {
 fn moved(number: u16) -> u16 {
     number.wrapping_add(0x100)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_units::Duration;
+
+    /// Both directions of a route change at one instant, and the client is told of each.
+    #[test]
+    fn a_handover_of_both_directions_is_one_change() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let mut migration = Migration::new(&QuicMigration::Handover { change: QuicChange::Address }, Side::Client);
+        let mut changes = Vec::new();
+        for s in [1, 1, 2, 2] {
+            migration.follow_handover(at(s));
+            while migration.take_due(at(s)) {
+                changes.push((s, migration.change(), migration.own()));
+            }
+        }
+        assert_eq!(changes, [(1, true, 0x100), (2, true, 0x200)]);
+    }
+}

@@ -118,3 +118,19 @@ impl Resume {
         facts.lock().lesson = PathLesson { saved, is_deleted: self.has_retreated };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9959 §2.4: what arrives of packets that left before the jump proves nothing about it.
+    #[test]
+    fn only_the_jump_validates() {
+        let rtt = Duration::from_millis(600);
+        let saved = SavedPath { window: 1_000_000, rtt, at: Time::ZERO };
+        let part = CarefulResume::new(bentpipe_cc::keys::CarefulResume::default(), saved, 12_000, 1200);
+        let mut resume = Resume::new(Some(part), 12_000);
+        (0..10).for_each(|packet| resume.on_delivered(1200 * packet, 1200));
+        assert_eq!(resume.validated, 0);
+    }
+}

@@ -256,3 +256,21 @@ fn a_guaranteed_rate_comes_before_other_requests() {
     let sum: u32 = (20..40).map(|now| slots(&mut controller, now)[0]).skip(10).sum();
     assert_eq!(sum, 10);
 }
+
+/// 40 kbit/s are half a slot in each superframe: each second superframe has one. A terminal that comes up after an outage
+/// begins without credit, as at the start.
+#[test]
+fn an_outage_ends_the_credit_of_a_constant_rate() {
+    let first = Capacity { constant: Rate::from_bps(40_000), ..Capacity::default() };
+    let mut controller = controller(&[Access { first, ..Access::default() }]);
+    let mut next = {
+        let mut now = 0;
+        move |controller: &mut Controller| {
+            now += 1;
+            slots(controller, now - 1)[0]
+        }
+    };
+    assert_eq!([0; 5].map(|_| next(&mut controller)), [0, 1, 0, 1, 0]);
+    controller.forget(0);
+    assert_eq!([0; 4].map(|_| next(&mut controller)), [0, 1, 0, 1]);
+}

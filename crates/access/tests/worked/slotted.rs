@@ -227,3 +227,29 @@ fn open_requests_go_to_another_medium() {
         assert_eq!(old.left(now + Duration::from_millis(1200), 0), None);
     }
 }
+
+/// 2,000 B with an overhead of a tenth are a request of 2,240 B, in units of 64 B. Until its windows open, it is under way
+/// to the controller, there, or in a plan. At each of these instants, a terminal that leaves takes all of it along. The last
+/// burst of a plan is granted whole.
+#[test]
+fn a_volume_is_handed_over_wherever_it_is_on_its_way() {
+    let mut medium = link(&medium(), 1, volume_based(RandomUse::None));
+    let (up, down) = (demand(2_000, 9.0), Demand { is_up: false, ..demand(0, 9.0) });
+    let mut stages = 0;
+    for _ in 0..300 {
+        medium.advance(&[up]);
+        if medium.counters().requests_in_control == 0 {
+            continue;
+        }
+        let mut left = medium.clone();
+        left.advance(&[down]);
+        let (_, open) = left.left(left.next_wakeup(), 0).unwrap();
+        if !left.clone().windows(0).is_empty() || medium.counters().granted_slots > 0 {
+            break;
+        }
+        stages += 1;
+        let burst = u64::from(medium.waveform(0).unwrap().payload());
+        assert!((2_240..2_240 + burst).contains(&open.volume), "{open:?} after {stages} superframes");
+    }
+    assert_eq!(stages, R);
+}

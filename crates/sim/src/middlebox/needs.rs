@@ -24,6 +24,17 @@ pub(crate) enum Need {
     BeenSatellite,
 }
 
+/// Effect of a middlebox on connections. It decides whether a run may end, and which results are a connection's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It acknowledges data that the receiver does not have yet.
+    Acknowledges,
+    /// It may reset a connection.
+    Resets,
+    /// It keeps state of connections over one path, and knows nothing of the options of several.
+    KnowsOnePath,
+}
+
 /// Value that a key must not have, although its type permits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unsuitable {

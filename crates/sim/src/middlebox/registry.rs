@@ -1,13 +1,13 @@
 //! The types of all middleboxes together, made from the list in `mod.rs`.
 
-/// Declares all middleboxes: description, name in scenario files, variant with its type and settings, file, needs by the
-/// settings, and check of the settings, if any.
+/// Declares all middleboxes: description, name in scenario files, variant with its type and settings, file, effects on
+/// connections, needs by the settings, and check of the settings, if any.
 macro_rules! registry {
     (@check) => { |_| Vec::new() };
     (@check $check:expr) => { $check };
     ($(
         $(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident) in $file:literal,
-        $needs:expr $(, $check:expr)?;
+        $effects:expr, $needs:expr $(, $check:expr)?;
     )+) => {
         use crate::ids::{LinkId, NodeId, PathId};
         use crate::packet::Packet;
@@ -55,21 +55,24 @@ macro_rules! registry {
                 matches!(self, Self::Been(been) if been.role == part)
             }
 
+            /// Returns its effects on connections.
+            const fn effects(&self) -> &'static [Effect] {
+                match self { $(Self::$kind(_) => &$effects,)+ }
+            }
+
             /// Whether it acknowledges data that the receiver does not have yet.
-            pub(crate) const fn acknowledges(&self) -> bool {
-                matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Spoof(_))
+            pub(crate) fn acknowledges(&self) -> bool {
+                self.effects().contains(&Acknowledges)
             }
 
             /// Whether it keeps state of connections over one path, and knows nothing of the options of several.
-            pub(crate) const fn needs_one_path(&self) -> bool {
-                let is_window = matches!(self, Self::Ewa(_) | Self::Refwa(_) | Self::Freeze(_) | Self::Xcp(_) | Self::Rcp(_));
-                let is_of_headers = matches!(self, Self::Compress(_) | Self::AckReconstruct(_));
-                self.acknowledges() || matches!(self, Self::Snoop(_)) || is_window || is_of_headers
+            pub(crate) fn needs_one_path(&self) -> bool {
+                self.effects().contains(&KnowsOnePath)
             }
 
             /// Whether it may reset a connection.
-            pub(crate) const fn resets(&self) -> bool {
-                matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Own(_))
+            pub(crate) fn resets(&self) -> bool {
+                self.effects().contains(&Resets)
             }
 
             /// Returns the module documentation of the middlebox of this name, in Markdown: its source, its position on

@@ -132,3 +132,72 @@ fn on_paths(scenario: &Scenario, on_node: impl Fn(NodeId) -> OnPath) -> Vec<OnPa
         |flow| scenario.lanes_of(flow).flat_map(PathId::both).filter_map(on_path).max().unwrap_or(OnPath::Nothing);
     FlowId::all(scenario.flows.len()).map(on_flow).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::network::Network;
+    use crate::scenario::from_toml;
+    use bentpipe_units::{Duration, Time};
+
+    /// Runs a scenario event by event. Returns its end and its farthest horizon.
+    fn run(text: &str) -> (Time, Time) {
+        let scenario = from_toml(text, "horizon", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let (mut network, mut farthest) = (Network::build(&scenario, 1), Time::ZERO);
+        while !network.run(1) {
+            farthest = farthest.max(network.runs_ahead_until());
+        }
+        (network.now(), farthest)
+    }
+
+    /// A file of minutes, whose path fails after 2 s. The receiver probes 1 s later and twice again, and gives up: the run
+    /// ends with it, although the sender would try for ever.
+    #[test]
+    fn nothing_works_ahead_of_a_receiver_that_may_give_up() {
+        let (end, farthest) = run(r#"
+            duration = "300 s"
+            [tcp]
+            give_up = "never"
+            keepalive = { kind = "on", idle = "1 s", interval = "1 s", probes = 2 }
+            [link.l]
+            from = "a"
+            to = "b"
+            rate = "1 Mbit/s"
+            delay = "10 ms"
+            outage = { spans = [["2 s", "300 s"]] }
+            [flow.f]
+            from = "a"
+            to = "b"
+            app = { kind = "file", size = "100 MB" }
+        "#);
+        assert!(end < Time::ZERO + Duration::from_secs(10) && farthest <= end, "{farthest:?} {end:?}");
+    }
+
+    /// A file in two windows over 250 ms. With a host that acknowledges before the long link, the second leaves at once, and
+    /// arrives a round trip before its ACK would.
+    #[test]
+    fn nothing_works_ahead_of_a_transfer_that_a_middlebox_shortens() {
+        let (end, farthest) = run(r#"
+            duration = "10 s"
+            [tcp]
+            initial_window = "10 segments"
+            [link.access]
+            from = "a"
+            to = "b"
+            rate = "100 Mbit/s"
+            delay = "1 ms"
+            [link.long]
+            from = "b"
+            to = "c"
+            rate = "100 Mbit/s"
+            delay = "250 ms"
+            [node.b]
+            middlebox = [{ kind = "spoof" }]
+            [flow.f]
+            from = "a"
+            to = "c"
+            app = { kind = "file", size = "25 kB" }
+        "#);
+        // The handshake takes a round trip, and the data half of one more.
+        assert!(end < Time::ZERO + Duration::from_millis(850) && farthest <= end, "{farthest:?} {end:?}");
+    }
+}

@@ -134,14 +134,14 @@ pub(super) fn states(scenario: &Scenario, routes: &Routes, seed: u64) -> Vec<Sha
 
 /// A link in another medium: its place there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Elsewhere {
-    pub(crate) medium: MediumId,
-    pub(crate) terminal: usize,
-    pub(crate) link: LinkId,
+struct Elsewhere {
+    medium: MediumId,
+    terminal: usize,
+    link: LinkId,
 }
 
 /// Returns the links of the same nodes in other media, by terminal of a medium, if all these media hand requests over.
-pub(crate) fn elsewhere(scenario: &Scenario, id: MediumId) -> Vec<Vec<Elsewhere>> {
+fn elsewhere(scenario: &Scenario, id: MediumId) -> Vec<Vec<Elsewhere>> {
     if !scenario.media[id].kind.hands_over() {
         return Vec::new();
     }
@@ -163,7 +163,7 @@ pub(crate) fn elsewhere(scenario: &Scenario, id: MediumId) -> Vec<Vec<Elsewhere>
 
 /// Returns the open requests of a terminal that comes up, in the medium that it left last. `own` is the time when it left
 /// this medium, if its requests here have not lapsed.
-pub(crate) fn handed(own: Option<Time>, left: impl Iterator<Item = (Time, Asked)>) -> Option<Asked> {
+fn handed(own: Option<Time>, left: impl Iterator<Item = (Time, Asked)>) -> Option<Asked> {
     let later = left.filter(|(at, _)| own.is_none_or(|own| *at > own));
     later.reduce(|first, next| if next.0 > first.0 { next } else { first }).map(|(_, asked)| asked)
 }
@@ -251,4 +251,26 @@ fn terminals(scenario: &Scenario, id: MediumId) -> (Vec<Terminal>, Vec<LinkId>) 
         terminals.push(Terminal { name: spec.name.clone(), access: terminal.access.parameters() });
     }
     (terminals, links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_units::{Duration, Rate};
+
+    /// A terminal that was in three media has its requests from the one that it left last, whatever their order, unless it
+    /// left the medium in which it comes up later.
+    #[test]
+    fn the_medium_left_last_hands_over() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let asked = |volume| Asked { rate: Rate::from_bps(0), volume };
+        let left = [2, 5, 3].map(|s| (at(s), asked(s)));
+        for turn in 0..3 {
+            let mut left = left;
+            left.rotate_left(turn);
+            assert_eq!(handed(None, left.into_iter()), Some(asked(5)));
+            assert_eq!(handed(Some(at(4)), left.into_iter()), Some(asked(5)));
+            assert_eq!(handed(Some(at(5)), left.into_iter()), None);
+        }
+    }
 }

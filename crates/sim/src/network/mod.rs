@@ -52,7 +52,7 @@ use horizon::{Bound, Horizon};
 use inbox::Inbox;
 use media::SharedMedium;
 #[cfg(test)]
-pub(crate) use media::{elsewhere, forward_side, handed, planned, ForwardSide};
+pub(crate) use media::{forward_side, planned, ForwardSide};
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};

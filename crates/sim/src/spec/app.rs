@@ -70,6 +70,11 @@ impl App {
         each!(self, keys => keys.kind())
     }
 
+    /// Whether it may fail while its timer runs, or complete: its timer is no bound of the end of its flow.
+    pub(crate) fn ends_in_pauses(&self) -> bool {
+        each!(self, keys => keys.ends_in_pauses())
+    }
+
     /// Whether both ends send data.
     pub(crate) fn is_two_way(&self) -> bool {
         each!(self, keys => keys.is_two_way())
@@ -132,6 +137,8 @@ impl App {
 /// Facts that follow from the keys of an application.
 trait Facts {
     const KIND: &'static str;
+    /// Whether it may fail while its timer runs, or complete.
+    const ENDS_IN_PAUSES: bool;
     const IS_TWO_WAY: bool = false;
     const HAS_TRANSPORT: bool = true;
     const IS_SINGLE: bool = false;
@@ -139,6 +146,10 @@ trait Facts {
 
     fn kind(&self) -> &'static str {
         Self::KIND
+    }
+
+    fn ends_in_pauses(&self) -> bool {
+        Self::ENDS_IN_PAUSES
     }
 
     fn is_two_way(&self) -> bool {
@@ -228,6 +239,7 @@ struct Greedy;
 
 impl Facts for Greedy {
     const KIND: &'static str = "greedy";
+    const ENDS_IN_PAUSES: bool = false;
     const IS_SINGLE: bool = true;
 
     fn is_random(&self) -> bool {
@@ -245,6 +257,7 @@ struct OneFile {
 
 impl Facts for OneFile {
     const KIND: &'static str = "file";
+    const ENDS_IN_PAUSES: bool = false;
     const IS_SINGLE: bool = true;
 
     fn has_end(&self) -> bool {
@@ -264,6 +277,7 @@ struct Port;
 
 impl Facts for Port {
     const KIND: &'static str = "port";
+    const ENDS_IN_PAUSES: bool = false;
     const HAS_TRANSPORT: bool = false;
 
     fn is_random(&self) -> bool {
@@ -292,6 +306,7 @@ settings! {
 
 impl Facts for Bulk {
     const KIND: &'static str = "bulk";
+    const ENDS_IN_PAUSES: bool = false;
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -329,6 +344,7 @@ impl Arrivals {
 
 impl Facts for Arrivals {
     const KIND: &'static str = "arrivals";
+    const ENDS_IN_PAUSES: bool = false;
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -364,6 +380,7 @@ impl WrittenRecords {
 
 impl Facts for WrittenRecords {
     const KIND: &'static str = "records";
+    const ENDS_IN_PAUSES: bool = false;
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -401,6 +418,7 @@ settings! {
 
 impl Facts for RequestResponse {
     const KIND: &'static str = "request-response";
+    const ENDS_IN_PAUSES: bool = false;
     const IS_TWO_WAY: bool = true;
 
     fn count(&self) -> Option<u64> {
@@ -521,6 +539,7 @@ impl Datagrams {
 
 impl Facts for Datagrams {
     const KIND: &'static str = "datagrams";
+    const ENDS_IN_PAUSES: bool = false;
     const HAS_TRANSPORT: bool = false;
     const IS_FOR_MANY: bool = true;
 

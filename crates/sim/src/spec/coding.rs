@@ -560,9 +560,10 @@ mod tests {
         near(blocks.loss(2.5), 0.101_55);
         let kept = 1.0 - 0.101_55_f64;
         let touching = |fewer: i32, late: f64| 1.0 - kept.powi(fewer) * (1.0 - late) - kept.powi(fewer + 1) * late;
-        near(loss_in_blocks(0.101_55, 40), touching(1, 319.0 / 1024.0));
-        near(loss_in_blocks(0.101_55, 128), touching(1, 1023.0 / 1024.0));
-        near(loss_in_blocks(0.101_55, 1500), touching(12, 735.0 / 1024.0));
+        for (bytes, fewer, late) in [(40, 1, 319.0), (128, 1, 1023.0), (1500, 12, 735.0)] {
+            let (loss, expected) = (loss_in_blocks(0.101_55, bytes), touching(fewer, late / 1024.0));
+            assert!((loss / expected - 1.0).abs() < 1e-12, "{bytes} B: {loss:e} {expected:e}");
+        }
         assert_eq!((loss_in_blocks(0.0, 40), loss_in_blocks(1.0, 40)), (0.0, 1.0));
         let link = coded(
             Coding::Ldpc { eb_n0: level(2.5), code_rate: 0.5, threshold: Level(2.2), steepness: 3.0 },

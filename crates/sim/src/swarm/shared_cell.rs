@@ -9,7 +9,7 @@ use crate::spec::{
 use bentpipe_access::RandomUse;
 use bentpipe_units::{Duration, Rate, Time};
 
-/// Divides the links of the only medium among two that hand requests over, in every second network.
+/// Divides the links of the only medium among two or three that hand requests over, in every second network.
 pub(super) fn divide(links: &mut [Link], media: &mut Vec<Medium>, dice: &mut Dice) {
     let [first] = media.as_mut_slice() else { return };
     if dice.coin() {
@@ -20,10 +20,12 @@ pub(super) fn divide(links: &mut [Link], media: &mut Vec<Medium>, dice: &mut Dic
         MediumKind::LeoCell(keys) => keys.hands_over = true,
         MediumKind::Tdm(_) => return,
     }
-    let second = Medium { name: "m2".to_owned(), ..first.clone() };
-    media.push(second);
+    let count = *dice.pick(&[2, 3]);
+    let others = (2..=count).map(|n| Medium { name: format!("m{n}"), ..first.clone() });
+    let others: Vec<Medium> = others.collect();
+    media.extend(others);
     for terminal in links.iter_mut().filter_map(|link| link.terminal.as_mut()) {
-        terminal.medium = MediumId::new(usize::from(dice.coin()));
+        terminal.medium = MediumId::new(dice.below(count as u64) as usize);
     }
 }
 

@@ -25,8 +25,8 @@ pub(crate) fn lasts_until(traffic: &Traffic, now: Time, flow: FlowId, on_path: O
         return Time::ZERO;
     }
     if !state.app.is_single() {
-        // No application ends while its timer runs: another transfer begins then. Only a page may fail while it is parsed.
-        let is_sure = state.timer != Time::NEVER && !(state.has_begun && matches!(*state.app, App::Page(_)));
+        // Most applications do not end while their timers run: another transfer begins then.
+        let is_sure = state.timer != Time::NEVER && !(state.has_begun && state.app.ends_in_pauses());
         return match state.app.count() {
             None => Time::NEVER,
             Some(_) if is_sure => state.timer,

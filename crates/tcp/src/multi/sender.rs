@@ -170,6 +170,15 @@ mod tests {
         assert_eq!(sender.reinject, [(1000, 2000), (500, 600)]);
     }
 
+    /// RFC 8684 §3.3.4: the edge is that of all data, so an older segment of a slower subflow does not take it back.
+    #[test]
+    fn rfc8684_3_3_4_the_window_never_moves_left() {
+        let mut sender = sender(10_000, 5000);
+        let opens =
+            [(1000, 3000), (1000, 5000), (500, 4000), (0, 0)].map(|(ack, window)| sender.on_window(ack, window));
+        assert_eq!((opens, sender.edge), ([false, true, false, false], 6000));
+    }
+
     /// RFC 9293 §3.8.6.2.1.
     #[test]
     fn silly_pieces_wait() {

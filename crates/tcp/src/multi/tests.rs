@@ -5,5 +5,6 @@ mod fairness;
 mod invariants;
 mod life;
 mod reinjection;
+mod rules;
 mod single;
 mod worked;

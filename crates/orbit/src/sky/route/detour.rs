@@ -82,3 +82,42 @@ impl<'a> Detours<'a> {
         self.at_s = Some(t);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sky::epoch::Epoch;
+    use crate::sky::presets::preset;
+
+    /// Kilometres along these nodes.
+    fn length(sky: &Sky, nodes: &[u32], t: f64) -> f64 {
+        let pairs = nodes.windows(2);
+        pairs.map(|pair| distance(sky.position(pair[0], t).unwrap(), sky.position(pair[1], t).unwrap())).sum()
+    }
+
+    /// From each satellite of Iridium to a path along a plane: the shortest way by R. Bellman and L. Ford to each node of the
+    /// path, with the rest of the path behind it. The nearest node is the best one for some only.
+    #[test]
+    fn packets_that_left_their_path_arrive_as_early_as_they_can() {
+        let sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+        let mut ways = Detours::new(&sky, 10.0).unwrap();
+        let path: Vec<u32> = (0..5).collect();
+        for t in [0.0, 300.0] {
+            let mut links = Vec::new();
+            sky.plan().unwrap().usable(&sky.positions(t), &mut links);
+            for satellite in 0..66 {
+                let mut km = vec![f64::INFINITY; 66];
+                km[satellite as usize] = 0.0;
+                for link in links.iter().cycle().take(66 * links.len()) {
+                    let [a, b] = [link.a, link.b].map(|end| end as usize);
+                    (km[a], km[b]) = (km[a].min(km[b] + link.km), km[b].min(km[a] + link.km));
+                }
+                let over = |place: usize| km[path[place] as usize] + length(&sky, &path[place..], t);
+                let least = (0..path.len()).map(over).fold(f64::INFINITY, f64::min);
+                let onto = ways.onto(t, satellite, &path).unwrap();
+                assert_eq!((onto.first(), onto.last()), (Some(&satellite), path.last()));
+                assert!((length(&sky, &onto, t) - least).abs() < 1e-3, "{satellite} at {t} s: {onto:?}");
+            }
+        }
+    }
+}

@@ -123,3 +123,23 @@ impl Seer {
         Self { place, watch: sky.watch(place, 0.0) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sky::epoch::Epoch;
+    use crate::sky::places::Place;
+    use crate::sky::presets::preset;
+    use crate::sky::scene::Cable;
+
+    /// A cable to a gateway counts at either end of it, and a cable to another place does not.
+    #[test]
+    fn a_cable_reaches_a_gateway() {
+        let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+        sky.places = ["London", "Lisbon", "Madrid", "Paris"].map(|name| Place::city(name).unwrap()).to_vec();
+        sky.places[2].relay = true;
+        sky.cables = [(1, 2), (2, 3), (0, 3)].map(|(a, b)| Cable::fibre(&sky.places, a, b, 1.5).unwrap()).to_vec();
+        let reach = Reach::new(&sky, Over::Satellites, &[], None).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|place| reach.is_on_ground(place)), [false, true, true, true]);
+    }
+}

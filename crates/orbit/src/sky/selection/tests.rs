@@ -105,3 +105,26 @@ fn who_serves_follows_from_the_handovers() {
     let list = [Handover { at_s: 1.0, from: None, to: Some(4) }, Handover { at_s: 3.0, from: Some(4), to: None }];
     assert_eq!([0.5, 1.0, 2.9, 3.0, 9.0].map(|t| serving_at(&list, t)), [None, Some(4), Some(4), None, None]);
 }
+
+/// Satellites on the side of the pole that is nearer are chosen in either hemisphere, if the others have next to no weight.
+/// Each stays in view until its slot ends, since some of a thousand satellites do.
+#[test]
+fn a_slot_has_a_satellite_towards_the_pole_that_stays() {
+    for latitude in [40.0_f64, -40.0] {
+        let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
+        sky.places.push(Place::fixed("p", Geodetic::new(latitude, 10.0, 0.0).unwrap()));
+        let slots = Slots { stay: 0.0, elevation_power: 0.0, poleward: 1e6, ..Slots::starlink(1) };
+        let list = handovers(&sky, 0, Rule::Slots(slots), span(600.0)).unwrap();
+        assert!(list.len() > 30);
+        let (lat, lon) = (latitude.to_radians(), 10.0_f64.to_radians());
+        let north = [-lat.sin() * lon.cos(), -lat.sin() * lon.sin(), lat.cos()];
+        for handover in &list[1..] {
+            let satellite = handover.to.unwrap();
+            let [at, place] = [satellite, sky.node(0)].map(|node| sky.position(node, handover.at_s).unwrap());
+            let northwards: f64 = (0..3).map(|axis| (at[axis] - place[axis]) * north[axis]).sum();
+            assert!(northwards * latitude > 0.0, "{handover:?} at {latitude}");
+            let later = sky.visible(0, handover.at_s + 15.0 - 1e-6).unwrap();
+            assert!(later.iter().any(|sighting| sighting.satellite == satellite), "{handover:?} at {latitude}");
+        }
+    }
+}

@@ -163,6 +163,7 @@ impl Page {
 
 impl Facts for Page {
     const KIND: &'static str = "page";
+    const ENDS_IN_PAUSES: bool = true;
     const IS_TWO_WAY: bool = true;
 
     fn count(&self) -> Option<u64> {

@@ -50,6 +50,7 @@ impl Probing {
 
 impl Facts for Probing {
     const KIND: &'static str = "probe";
+    const ENDS_IN_PAUSES: bool = false;
     const HAS_TRANSPORT: bool = false;
 
     fn is_random(&self) -> bool {

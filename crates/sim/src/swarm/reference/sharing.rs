@@ -3,9 +3,8 @@
 use super::Reference;
 use crate::ids::MediumId;
 use crate::link::Losses;
-use crate::network::{elsewhere, handed};
 use crate::swarm::happening::Happening;
-use bentpipe_access::Demand;
+use bentpipe_access::{Asked, Demand};
 use bentpipe_units::Time;
 
 impl Reference<'_> {
@@ -47,18 +46,28 @@ impl Reference<'_> {
         }
     }
 
-    /// Hands requests from other media over to links that come up.
+    /// Hands requests from other media over to links that come up: those of the medium that the node left last, if that was
+    /// after it left this medium.
     fn hand_over(&mut self, id: MediumId, demands: &mut [Demand]) {
-        for (n, before) in elsewhere(self.scenario, id).iter().enumerate() {
+        let hands_over = |id: MediumId| self.scenario.media[id].kind.hands_over();
+        let here = self.media[id].slots().links.clone();
+        for (n, &link) in here.iter().enumerate() {
+            let comes = demands[n].is_up && !self.media[id].slots().was_up(n) && hands_over(id);
             let own = self.media[id].slots().left(self.now, n);
-            let comes = demands[n].is_up && !self.media[id].slots().was_up(n);
-            let mut left = Vec::new();
-            for there in before.iter().filter(|_| comes) {
-                if self.links[there.link].up_at(self.now) > self.now {
-                    left.extend(self.media[there.medium].slots().left(self.now, there.terminal));
+            let mut last: Option<(Time, Asked)> = None;
+            for other in MediumId::all(self.media.len()).filter(|&other| comes && other != id && hands_over(other)) {
+                for (place, &there) in self.media[other].slots().links.clone().iter().enumerate() {
+                    let is_of_node = self.scenario.links[there].from == self.scenario.links[link].from;
+                    if !is_of_node || self.links[there].up_at(self.now) <= self.now {
+                        continue;
+                    }
+                    let left = self.media[other].slots().left(self.now, place);
+                    if left.is_some_and(|left| last.is_none_or(|last| left.0 > last.0)) {
+                        last = left;
+                    }
                 }
             }
-            demands[n].handed = handed(own.map(|own| own.0), left.into_iter());
+            demands[n].handed = last.filter(|last| own.is_none_or(|own| last.0 > own.0)).map(|last| last.1);
         }
     }
 

@@ -78,3 +78,15 @@ fn only_windows_of_reno_are_coupled() {
     assert_eq!((refused.subflow, refused.cc.as_str()), (1, "cubic"));
     assert_eq!(refused.to_string(), "coupling olia changes the increase of Reno's window, which cubic does not have");
 }
+
+/// Khalili et al. 2012, §4: l is the larger of the bytes since the last loss and those between the last two.
+#[test]
+fn bytes_between_losses_are_the_larger_of_two_spans() {
+    let mut subflow = crate::multi::subflows::Subflow::new(crate::multi::Plan::default());
+    let mut found = Vec::new();
+    for (loss, acked) in [(100, 150), (400, 450), (500, 900)] {
+        subflow.note_loss(loss);
+        found.push(subflow.between_losses(acked));
+    }
+    assert_eq!(found, [100, 300, 400]);
+}

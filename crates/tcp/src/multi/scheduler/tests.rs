@@ -138,7 +138,10 @@ fn lim_2017_waits_only_if_the_slow_one_is_slower_than_two_rounds() {
     // (1 + 1) · 0.32 = 0.64 > 0.6: send. With 0.29: 0.58 < 0.6, and 0.6 >= 0.58: wait.
     assert_eq!(ecf.choose(&SchedulerView { unsent: 10 * SMSS, ..view(paths.clone()) }), Choice::Send(1));
     paths[0].srtt = ms(290);
-    assert_eq!(ecf.choose(&SchedulerView { unsent: 10 * SMSS, ..view(paths) }), Choice::Wait);
+    assert_eq!(ecf.choose(&SchedulerView { unsent: 10 * SMSS, ..view(paths.clone()) }), Choice::Wait);
+    // With 0.4 and a variation of 0.25: 0.8 < 0.85, but 0.6 < 0.8 + 0.25. GEO delivers within two rounds of LEO: send.
+    (paths[0].srtt, paths[0].rttvar) = (ms(400), ms(250));
+    assert_eq!(ecf.choose(&SchedulerView { unsent: 10 * SMSS, ..view(paths) }), Choice::Send(1));
 }
 
 /// 100 kB at 20 Mbit/s linger 40 ms, 500 kB at 200 Mbit/s 20 ms. The burst is 65,428 bytes, so 66 segments, then LEO has 566 kB.
