@@ -2,7 +2,7 @@
 
     python -m validation.multipath_kernel            # measures what is missing: ten minutes; needs Linux with MPTCP
     python -m validation.multipath_kernel --again    # all of it
-    python -m validation.multipath_kernel --causes   # simulated only: what each setting of the simulated kernel changes
+    python -m validation.multipath_kernel --causes   # simulated again without the causes of differences: seconds
 
 Finished situations are stored immediately in `validation/data/multipath_kernel.json`. `python -m tools.docs
 multipath-kernel` writes the page.
@@ -14,7 +14,7 @@ import argparse
 from typing import Any
 
 import bentpipe as bp
-from bentpipe.emulation import verdict
+from bentpipe.emulation import twin, verdict
 from validation import kept
 
 NAME = "multipath_kernel"
@@ -62,7 +62,9 @@ SITUATIONS: dict[str, dict[str, Any]] = {
     "GEO as a backup, LEO lost from 7 s to 13 s": {"flow.download.subflow.vsat.backup": True, "at": LOST},
 }
 REASONS = ""
-"""What causes the differences, below the table of the page."""
+"""Causes of the differences, for the page."""
+CAUSES = {"a send buffer of 700 kB": [("tcp.send_buffer", "700 kB")]}
+"""Settings of the simulated sender that take a cause of differences away."""
 SHOWN = ("goodput_bps", "opener_share", "reinjected_bytes", "retransmissions", "timeouts", "srtt_p50_s")
 """Quantities in the table."""
 
@@ -85,6 +87,12 @@ def measure(situation: str) -> dict[str, Any]:
     }
 
 
+def simulate(situation: str, kernel: dict[str, str], sets: list[tuple[str, str]]) -> dict[str, float]:
+    """Return the quantities of the simulated side with further settings. These scenarios have no chance."""
+    like = twin.spell_simulation(scenario(situation), "download", CC, kernel).with_sets(sets)
+    return dict(twin.describe_simulation(bp.run(like, progress=False), "download").values)
+
+
 def judge(found: dict[str, Any]) -> list[verdict.Judged]:
     """Return the verdicts on the quantities of the table."""
     every = {each.quantity: each for each in verdict.judge_runs(found["runs"], {})}
@@ -95,8 +103,14 @@ def main() -> None:
     """Measure, and print verdicts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--again", action="store_true")
-    again = parser.parse_args().again
-    found = {} if again else kept.load(NAME)
+    parser.add_argument("--causes", action="store_true")
+    asked = parser.parse_args()
+    found = {} if asked.again else kept.load(NAME)
+    if asked.causes:
+        for situation, each in found.items():
+            each["without"] = {words: simulate(situation, each["kernel"], sets) for words, sets in CAUSES.items()}
+        kept.save(NAME, found)
+        return
     for situation in SITUATIONS:
         if situation not in found:
             found[situation] = measure(situation)
