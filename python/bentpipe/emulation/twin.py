@@ -559,6 +559,9 @@ def spell_simulation(scenario: Scenario, name: str, cc: str, kernel: dict[str, s
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}
     content["flow"][name] = {**flow, "app": "greedy", **_spell_paths(content["flow"][name])}
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
+    if "subflow" in content["flow"][name]:
+        # The kernel's subflows keep their windows while they wait for each other's data.
+        switches["idle_restart"] = False
     named = content.get("tcp", {}).get("buffers", "stock")
     content["tcp"] = {"like": "linux-6", "buffers": named, "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}
