@@ -66,16 +66,16 @@ REASONS = """\
 
 The last rows are simulated with one setting changed, which takes a cause away or brings it back.
 
-- **Losses over GEO, large buffers.** The simulated subflow over GEO overshoots in slow start and loses 800 segments, the
-  kernel's loses none. `linger` fills the send buffer of a subflow, and `twin` gives it 64 MB at once. The kernel counts
-  memory, not data: two windows of it hold four to six windows of data. With send buffers of 700 kB, four windows of LEO,
-  no segment is lost over GEO. The send buffers that the simulator tunes hold two windows, too little for `linger`: with
-  them GEO has 7 % of the data. The simulator does not model this memory yet.
+- **Losses over GEO, large buffers.** The simulated subflow over GEO overshoots in slow start and loses 800
+  segments, the kernel's hardly any. `linger` fills the send buffer of a subflow, and `twin` gives it 64 MB at once.
+  With send buffers of 700 kB, four windows of LEO, no segment is lost over GEO, as in the kernel. Linux counts the
+  memory of segments, not their data, so its buffers hold more than the two windows that the simulator tunes. With
+  two windows GEO gets 7 % of the data. The simulator does not model this memory yet.
 - **Share of LEO, a small receive buffer.** LEO waits longer than its retransmission timeout for data over GEO. The
-  kernel's subflows keep their windows then, in spite of `tcp_slow_start_after_idle`. Simulated subflows that restart
-  after idleness have a smaller share of LEO. `twin` does not restart them.
-- **Loss of LEO.** The kernel gives less than 0.15 MB to a second subflow, and its goodput is lower. With send buffers of
-  700 kB the simulated sender still reinjects 0.66 MB. The cause is not known.
+  shares agree if the simulated subflows keep their windows then, and differ if they restart after idleness. So
+  `twin` does not restart them, in spite of `tcp_slow_start_after_idle`.
+- **Loss of LEO.** The kernel gives less than 0.15 MB to a second subflow, and its goodput is lower. With send
+  buffers of 700 kB the simulated sender still reinjects 0.66 MB. The cause is not known.
 - **Median round trip of LEO, a small receive buffer.** It is 16 ms longer in the kernel. The cause is not known.
 """
 """Causes of the differences, for the page."""

@@ -77,7 +77,7 @@ Each cell is simulated / kernel, means over all runs, and the 95 % interval of t
 no difference if the interval is within 10 % of the simulated value; at least 5 percentage points of a share, 100 kB,
 three packets or timeouts. The machine of this measurement was busy: in these runs, programs got the processor more than
 1 ms late in more than 5 % of cases, so those runs are [not
-trustworthy](../guides/emulate.md#a-transfer-of-the-kernels-tcp). The packets of the path were on time.
+trustworthy](../guides/emulate.md#a-transfer-of-the-kernels-tcp).
 
 {reasons}"""
 
