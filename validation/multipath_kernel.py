@@ -136,7 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--causes", action="store_true")
-    parser.add_argument("--tries", type=int, default=twin.TRIES, help="Runs for one that is trustworthy, at most.")
+    parser.add_argument("--tries", type=int, default=twin.TRIES, help="Most attempts at a trustworthy run.")
     asked = parser.parse_args()
     twin.TRIES = asked.tries
     found = {} if asked.again else kept.load(NAME)
