@@ -235,7 +235,7 @@ def test_a_margin_of_ones_own_decides_otherwise():
     assert (found.verdict, found.margin) == ("differs", 2)
     assert verdict.margins("5 %") == dict.fromkeys(quantities.BY_NAME, 0.05)
     assert verdict.margins({"lost": "20%", "goodput_bps": "10 %"}) == {"drops": 0.2, "goodput_bps": 0.1}
-    with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: probes, "):
+    with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: share, reinjected, probes, "):
         verdict.margins({"speed": "10 %"})
     with pytest.raises(EmulationError, match=r"^margin: 0 % is not a share"):
         bp.twin("geo", margin="0 %")
