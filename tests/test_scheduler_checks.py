@@ -46,10 +46,10 @@ class OnlyFirst(bp.Scheduler):
 
 
 class Chance(bp.Scheduler):
-    """Chance of its own."""
+    """Chance without the seed."""
 
     def choose(self, view):
-        return random.choice(ready(view) or [None])  # noqa: S311
+        return random.choice(ready(view) or [None])
 
 
 class Foreign(bp.Scheduler):
@@ -129,7 +129,11 @@ class Counts(bp.Scheduler):
         (Waits, "bonds_a_transfer", "2 MB are not complete after 30 s"),
         (OnlyFirst, "survives_failing_subflows", "down.*2 MB are not complete after 90 s"),
         (Chance, "repeats_its_choices", "two runs with one seed differ"),
-        (OnlyFirst, "chooses_a_usable_subflow", "choose waits for 'geo' at .*, which cannot send, and another subflow can"),
+        (
+            OnlyFirst,
+            "chooses_a_usable_subflow",
+            "choose waits for 'geo' at .*, which cannot send, and another subflow can",
+        ),
         (Foreign, "chooses_a_usable_subflow", "choose returns .*: expected one of view.subflows"),
         (Patient, "sends_when_all_is_idle", "choose waits at .*, and all subflows are ready and carry nothing"),
         (Divides, "survives_hostile_views", "ZeroDivisionError with no round trip measured"),
@@ -177,8 +181,14 @@ def test_views_of_tests_have_what_was_given():
     assert view.subflows[0] is leo
     assert (view.now_s, view.room, view.unsent, view.opportunistic) == (2.5, 5, 7, 0)
     assert (leo.name, leo.index, leo.srtt_s, leo.cwnd, leo.flight_size) == ("leo", 3, 0.04, 20_000, 1440)
-    assert (leo.is_usable, leo.is_ready, leo.pacing_rate, leo.srtt_min_s, leo.srtt_max_s) == (True, False, 10**6, 0.04, 0.04)
+    assert (leo.is_usable, leo.is_ready, leo.pacing_rate, leo.srtt_min_s, leo.srtt_max_s) == (
+        True,
+        False,
+        10**6,
+        0.04,
+        0.04,
+    )
     assert bp.Scheduler().choose(view) is None
     for value in (-1.0, float("nan"), float("inf"), 1e9):
-        with pytest.raises(ValueError, match="a time of .* s\n  expected 0 to 1000000 s"):
+        with pytest.raises(ValueError, match=r"a time of .* s\n  expected 0 to 1000000 s"):
             Subflow("leo", srtt_s=value)

@@ -85,7 +85,9 @@ def test_paths_have_curves_and_the_colours_of_their_curves(browser, visitor, tmp
         note = page.page.locator("#studio-topology p")
         assert "over 2 paths, leo 100 Mbit/s at the slowest link; vsat 10 Mbit/s" in note.inner_text()
         page.value("studio.time.set({ flow: 'download.vsat' })")
-        page.until("document.querySelector('#studio-topology p').textContent.startsWith('download.vsat: server to ship')")
+        page.until(
+            "document.querySelector('#studio-topology p').textContent.startsWith('download.vsat: server to ship')"
+        )
         assert set(page.value("studio.topology.state().colours")) == {
             f"{link}.{way}" for link in ("hub", "vsat") for way in ("forward", "reverse")
         }

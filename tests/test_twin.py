@@ -235,7 +235,7 @@ def test_a_margin_of_ones_own_decides_otherwise():
     assert (found.verdict, found.margin) == ("differs", 2)
     assert verdict.margins("5 %") == dict.fromkeys(quantities.BY_NAME, 0.05)
     assert verdict.margins({"lost": "20%", "goodput_bps": "10 %"}) == {"drops": 0.2, "goodput_bps": 0.1}
-    with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: probes, "):
+    with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: share, reinjected, probes, "):
         verdict.margins({"speed": "10 %"})
     with pytest.raises(EmulationError, match=r"^margin: 0 % is not a share"):
         bp.twin("geo", margin="0 %")
@@ -392,7 +392,7 @@ def test_a_run_shorter_than_its_round_trip_is_refused():
 
 
 def test_the_simulated_sender_has_what_was_read_from_the_kernel():
-    from bentpipe.emulation.twin import _like
+    from bentpipe.emulation.twin import spell_simulation
 
     kernel = {
         "tcp_timestamps": "0",
@@ -400,14 +400,17 @@ def test_the_simulated_sender_has_what_was_read_from_the_kernel():
         "tcp_rmem": "4096\t131072\t6291456",
         "tcp_wmem": "4096 16384 4194304",
     }
-    tcp = _like(scenario(tcp={"cc": "vegas"}), "bulk", "cubic", kernel).to_dict()["tcp"]
+    tcp = spell_simulation(scenario(tcp={"cc": "vegas"}), "bulk", "cubic", kernel).to_dict()["tcp"]
     assert (tcp["like"], tcp["timestamps"], tcp["dsack"]) == ("linux-6", False, True)
     assert tcp["cc"]["kind"] == "cubic"
     assert (tcp["receive_buffer"], tcp["send_buffer"]) == ("auto", "4194304 B")
     assert tcp["auto_buffer"]["growth"] == "linux"
-    assert _like(scenario(tcp={"buffers": "raised"}), "bulk", "cubic", kernel).hosts[0][0] == "Linux 6 (raised buffers)"
+    assert (
+        spell_simulation(scenario(tcp={"buffers": "raised"}), "bulk", "cubic", kernel).hosts[0][0]
+        == "Linux 6 (raised buffers)"
+    )
     # BBR of the kernel hands down as much data as offload takes.
-    bbr = _like(scenario(), "bulk", "bbr1", kernel).to_dict()["tcp"]
+    bbr = spell_simulation(scenario(), "bulk", "bbr1", kernel).to_dict()["tcp"]
     assert bbr["cc"]["quantum"] == "offload"
     assert [tcp["auto_buffer"][key] for key in ("start", "limit")] == ["131072 B", "6291456 B"]
     assert tcp["recovery"]["kind"] == "rack"

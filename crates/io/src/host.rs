@@ -240,7 +240,7 @@ impl Host {
     /// these addresses.
     ///
     /// # Errors
-    /// The kernel has no Multipath TCP, or does not allow so many subflows.
+    /// The kernel has no Multipath TCP, or allows fewer subflows.
     pub fn set_paths(&self, more: u32, endpoints: &[Endpoint]) -> io::Result<()> {
         self.enter().map_err(|refused| refused.error)?;
         mptcp::set_paths(more, endpoints)

@@ -24,7 +24,7 @@ const FLAG_BACKUP: u32 = 1 << 2;
 /// Mark of attributes that contain others (linux/netlink.h).
 const NESTED: u16 = 1 << 15;
 
-/// Address from which connections of a host open another subflow.
+/// Address of another subflow of the connections that a host opens.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint {
     /// The address.
@@ -67,7 +67,7 @@ fn family() -> io::Result<u16> {
 ///
 /// # Errors
 ///
-/// The kernel has no Multipath TCP, or does not allow so many subflows.
+/// The kernel has no Multipath TCP, or allows fewer subflows.
 pub(crate) fn set_paths(more: u32, endpoints: &[Endpoint]) -> io::Result<()> {
     let family = family()?;
     let request = |command: u8, attributes: &[u8]| {

@@ -62,7 +62,7 @@ class Path:
 
 
 def list_paths(scenario: Scenario, flow: str) -> list[Path]:
-    """List the paths of a flow, the one that opens the connection first; empty for a flow over one path.
+    """List the paths of a flow in order of their opening; empty for a flow over one path.
 
     Raises
     ------

@@ -367,7 +367,7 @@ def _twin(
             _emulate_until_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng")
         )
     kernel = emulated[0].kernel
-    like = _like(scenario, name, _simulated_cc(kernel["cc"]), kernel)
+    like = spell_simulation(scenario, name, _simulated_cc(kernel["cc"]), kernel)
     simulated = []
     # With the seed of the simulated run beside it, and if possible trustworthy.
     shown = next((number for number, side in enumerate(emulated) if side.is_trustworthy), 0)
@@ -375,7 +375,7 @@ def _twin(
     for number in range(replications):
         say(f"simulated run {number + 1} of {replications}")
         pcap = capture if number == shown_beside else None
-        simulated.append(_describe_simulation(run(like, seed=scenario.seed + number, pcap=pcap, progress=False), name))
+        simulated.append(describe_simulation(run(like, seed=scenario.seed + number, pcap=pcap, progress=False), name))
     rows = [side.row() for side in (*simulated, *emulated)]
     runs = pl.DataFrame(rows)
     beside, flows = simulated[shown_beside], like.to_dict()["flow"]
@@ -515,7 +515,8 @@ def _sum_paths(found: Emulation, sender: str, lanes: Sequence[str], end_s: float
     }
 
 
-def _describe_simulation(result: RunResult, name: str) -> _Side:
+def describe_simulation(result: RunResult, name: str) -> _Side:
+    """Measure the simulated side of a flow."""
     lanes = _list_lanes(result.scenario, name)
     windows, trips = (result.series(series, flow=lanes[0]) for series in SERIES[:2])
     losses, end_s = _losses(result, lanes), result.simulated_s
@@ -551,13 +552,16 @@ def _simulated_cc(name: str) -> str:
     return simulated
 
 
-def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Scenario:
+def spell_simulation(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Scenario:
     """The scenario with senders as the kernel's."""
     content = scenario.to_dict()
     kept = ("from", "to", "class", "route", "reverse_route")
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}
     content["flow"][name] = {**flow, "app": "greedy", **_spell_paths(content["flow"][name])}
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
+    if "subflow" in content["flow"][name]:
+        # The kernel's subflows keep their windows while they wait for each other's data.
+        switches["idle_restart"] = False
     named = content.get("tcp", {}).get("buffers", "stock")
     content["tcp"] = {"like": "linux-6", "buffers": named, "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}
@@ -569,9 +573,7 @@ def _spell_paths(flow: Mapping[str, Any]) -> dict[str, Any]:
     if "subflow" not in flow:
         return {}
     kept = ("route", "reverse_route", "class", "backup")
-    subflows = {
-        name: {key: each[key] for key in kept if key in each} for name, each in flow["subflow"].items()
-    }
+    subflows = {name: {key: each[key] for key in kept if key in each} for name, each in flow["subflow"].items()}
     return {"multipath": LINUX_PATHS, "subflow": subflows}
 
 

@@ -48,7 +48,7 @@ def describe_series(network: dict[str, Any]) -> list[dict[str, Any]]:
 def find_route_rate(network: dict[str, Any], result: RunResult, flow: str) -> Curve:
     """Return the rate of the slowest link on the route of a flow's data over time. Links in a medium have no rate.
 
-    That of a flow over several paths is the sum over its subflows.
+    The rate of a flow over several paths is the sum over its subflows.
 
     Raises
     ------

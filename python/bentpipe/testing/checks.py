@@ -1,6 +1,6 @@
 """Checks for your own congestion controls and middleboxes, as the tests of a package call them.
 
-Those of schedulers are in `bentpipe.testing.schedulers`.
+Checks of schedulers are in `bentpipe.testing.schedulers`.
 
 Each check runs the class over small paths, and raises an `AssertionError` that names the fault and its time.
 
@@ -215,7 +215,10 @@ def keeps_hooks_short(cls: type[CongestionControl]) -> None:
 
 
 def count_lines(function: Callable[..., Any], *given: Any) -> tuple[int, Any]:
-    """Call a function; return the number of lines that it runs, and its value. A debugger or coverage of the caller goes on afterwards."""
+    """Call a function; return the number of lines that it runs, and its value.
+
+    A debugger or coverage of the caller goes on afterwards.
+    """
     count, outer = 0, sys.gettrace()
 
     def trace(frame: Any, event: str, value: Any) -> Any:

@@ -123,9 +123,8 @@ def survives_failing_subflows(cls: type[Scheduler] | str) -> None:
 def repeats_its_choices(cls: type[Scheduler] | str) -> None:
     """Two runs with one seed are equal. Also for names of built-in schedulers."""
     one, other = (_run(cls, SHORT) for _ in range(2))
-    assert one.flows.equals(other.flows) and one.subflows.equals(other.subflows), (
-        "two runs with one seed differ: use random.Random(self.seed) for chance"
-    )
+    are_equal = one.flows.equals(other.flows) and one.subflows.equals(other.subflows)
+    assert are_equal, "two runs with one seed differ: use random.Random(self.seed) for chance"
 
 
 def chooses_a_usable_subflow(cls: type[Scheduler]) -> None:
@@ -265,7 +264,7 @@ def _list_views() -> dict[str, SchedulerView]:
         "a round trip of a day": SchedulerView(
             [Subflow("leo", 0), Subflow("geo", 1, srtt_s=86_400.0, rttvar_s=86_400.0, cwnd=2**40)]
         ),
-        "pacing that stands still": view(pacing_rate=0),
+        "a pacing rate of 0": view(pacing_rate=0),
         "sixteen equal subflows": SchedulerView([Subflow(f"path {place}", place) for place in range(16)]),
     }
 
