@@ -55,7 +55,7 @@ def draw_capacity(
 ) -> None:
     """Draw the rate of the bottleneck over an axis: one level, or a line if it changes along the axis.
 
-    Nothing is drawn if scenarios at the same place have different bottlenecks.
+    Scenarios at the same place with different bottlenecks have no line.
     """
     rates = {}
     for value, several in scenarios.items():

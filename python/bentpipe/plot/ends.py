@@ -119,7 +119,7 @@ def _find_ends(axes: Axes) -> list[End] | None:
             return None
         ends.append(End(line, float(x), float(np.clip(y, 0.0, 1.0))))
     ends.sort(key=lambda end: end.place)
-    # Lines that end at one point, such as zero, cannot be told apart by their names there.
+    # Names do not distinguish lines that end at one point, such as zero.
     if any(other.place - one.place < DISTINCT for one, other in pairwise(ends)):
         return None
     return ends

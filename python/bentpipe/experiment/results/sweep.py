@@ -453,7 +453,7 @@ class Sweep(Result):
         chart : str, optional
             `lines` shows the mean or median and interval over the key with most values, with a line per combination.
             `map` shows the mean or median over two keys, with a panel per congestion control or case and combination of
-            the other keys. If only one other key varies, the congestion controls or cases are the second axis.
+            the other keys. With one other key, the congestion controls or cases are the second axis.
         metric : str, optional
             Metric of the figure. The default is the first reported metric.
         size, title, labels, axes : optional
