@@ -238,7 +238,7 @@ fn a_subflow_that_gave_up_is_not_restored() {
     }
 }
 
-/// Dummy segments copy data: they have its mapping. Without it, the peer takes the subflow for one whose options were taken away.
+/// Dummy segments copy data: they have its mapping. Without it, the peer would conclude that someone takes the options away.
 #[test]
 fn rfc8684_3_3_dummy_segments_have_the_signal() {
     let cc = bentpipe_cc::CcKind::Peach;
