@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SCHEDULERS = ("min-rtt", "blest", "ecf", "linger", "redundant")
 COUPLINGS = ("none", "lia", "olia", "balia")
 BUFFERS = ("1 bdp", "2 bdp")
-"""Sum of the rates times the longest round trip, and what RFC 6182 §5.3 advises."""
+"""Sum of the rates times the longest round trip, and twice that, as RFC 6182 §5.3 advises."""
 
 
 RENO = ("reno", "newreno", "sack")
@@ -35,7 +35,7 @@ def vary_paths(
     cc : str
         Its congestion control.
     duration : str
-        That of the run: a subflow that joins later carries nothing.
+        Duration of the run: a subflow that joins later carries nothing.
     kind : str
         Its name in words.
 

@@ -289,7 +289,7 @@ impl Tcb {
         };
         // It leaves the receiver's duty to acknowledge, and its window, as they are.
         cx.counters.sent_segments += 1;
-        Some(Segment {
+        let mut probe = Segment {
             seq: wire.ours(start),
             len,
             ack: wire.ack_field(receiver),
@@ -297,7 +297,9 @@ impl Tcb {
             flags: Flags::ACK.with(Flags::DUMMY),
             timestamps: wire.stamp(now, cx),
             ..Segment::default()
-        })
+        };
+        self.add_signal(&mut probe);
+        Some(probe)
     }
 
     /// A segment that asks for the peer's window: with an old sequence number, so that the peer must answer.

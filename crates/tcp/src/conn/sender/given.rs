@@ -1,4 +1,4 @@
-//! Data that a subflow was given, whatever their order in the subflow.
+//! Data that a subflow was given, in the order of the data.
 
 use std::collections::VecDeque;
 

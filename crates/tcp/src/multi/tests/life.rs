@@ -2,7 +2,7 @@
 
 use super::bench::{at, ms, tcp, Path, World, CLIENT, SERVER, SMSS};
 use crate::multi::{MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn};
-use crate::{Multipath, State};
+use crate::{Config, Multipath, State};
 use bentpipe_units::{Duration, Time};
 
 fn world(paths: Vec<Path>) -> World {
@@ -236,4 +236,22 @@ fn a_subflow_that_gave_up_is_not_restored() {
         let restored = world.first(CLIENT, |event| *event == MultiEvent::Restored(1));
         assert_eq!(restored, (!gives_up).then_some(at(1000)));
     }
+}
+
+/// Dummy segments copy data: they have its mapping. Without it, the peer would conclude that someone takes the options away.
+#[test]
+fn rfc8684_3_3_dummy_segments_have_the_signal() {
+    let cc = bentpipe_cc::CcKind::Peach;
+    let tcp = Config { cc: cc.into(), recovery: cc.recovery(), ..tcp() };
+    let path = |delay| Path { segment_time: ms(1), queue: 50, ..Path::of(delay) };
+    let mut world = World::new(MultiConfig::default(), &tcp, vec![path(20), path(60)]);
+    world.log = Some(Vec::new());
+    world.open();
+    world.offer(2000 * SMSS);
+    world.run_until(at(20_000));
+    let log = world.log.take().unwrap();
+    assert!(log.iter().any(|(.., segment, _)| segment.is_dummy() && segment.len > 0), "dummies leave");
+    assert!(log.iter().all(|(.., segment, _)| segment.multi.is_some()), "each segment has an option");
+    assert_eq!((world.delivered(), world.ends[SERVER].meta.fell_back()), (2000 * SMSS, false));
+    assert!(world.acked(CLIENT, 1) > 0);
 }
