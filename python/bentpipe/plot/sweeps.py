@@ -13,7 +13,7 @@ from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.axis import Axis, describe_key
-from bentpipe.plot.capacity import RATES, draw_capacity, list_scenarios
+from bentpipe.plot.capacity import RATES, draw_capacity
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.ends import name_lines
 from bentpipe.plot.style import (
@@ -203,7 +203,7 @@ class _Drawer:
         grid[0, 0].set_xlim(*x.limits)
         grid[0, 0].set_ylim(*self._limits())
         if self.what.base in RATES:
-            draw_capacity(list(grid.flat), list_scenarios(self.sweep, x.key), x.places, self.divisor)
+            draw_capacity(list(grid.flat), self.sweep.list_scenarios(x.key), x.places, self.divisor)
         self.is_cut = any(mark_cuts(axes) for axes in grid.flat)
         for axes in grid.flat:
             _write_out(axes, "y")

@@ -29,6 +29,7 @@ from bentpipe.experiment.results.contrasts import (
     ranking,
 )
 from bentpipe.experiment.results.ratios import baseline, ratio_row
+from bentpipe.experiment.results.settings import list_scenarios
 from bentpipe.experiment.single import task
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.results.contrasts import Choice, Ranked
     from bentpipe.plot.style import Labels, Size
+    from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval
 
     Values = NDArray[np.float64]
@@ -479,6 +481,10 @@ class Sweep(Result):
                 chart="lines",
             )
         return drawn.figure
+
+    def list_scenarios(self, key: str) -> dict[Any, list[Scenario]]:
+        """List the scenarios at each value of a key; empty if they are too many, or not known."""
+        return list_scenarios(self, key)
 
     def _reporter(self) -> Reporter:
         from bentpipe.experiment.results.swept import OfSweep
