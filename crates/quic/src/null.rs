@@ -122,7 +122,7 @@ impl Level {
 /// Key of a level.
 struct Key {
     level: Level,
-    /// Of the packets that it writes, and of those that it reads.
+    /// The packets that it writes, and those that it reads.
     fates: [Fates; 2],
 }
 

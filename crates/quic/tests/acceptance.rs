@@ -28,7 +28,7 @@ fn load(quic: &Quic, [down, up]: [f64; 2], bytes: u64) -> f64 {
     transfer(quic, Path::geo(down, up), bytes, Way::Download, 600).time()
 }
 
-/// What is measured, the value expected, and the value.
+/// Rows of the page: the measure, the expected value, and the value.
 fn rows() -> Vec<(&'static str, &'static str, String)> {
     let s = |seconds: f64| format!("{seconds:.2} s");
     let (slow, fast) = ([20.0, 2.0], [250.0, 3.0]);
