@@ -9,7 +9,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.emulation import ports
-from bentpipe.emulation.twin import LINUX_PATHS, spell_simulation
+from bentpipe.emulation.like_kernel import LINUX_PATHS, spell_simulation
 from bentpipe.errors import EmulationError
 
 pytestmark = pytest.mark.timeout(600)

@@ -392,7 +392,7 @@ def test_a_run_shorter_than_its_round_trip_is_refused():
 
 
 def test_the_simulated_sender_has_what_was_read_from_the_kernel():
-    from bentpipe.emulation.twin import spell_simulation
+    from bentpipe.emulation.like_kernel import spell_simulation
 
     kernel = {
         "tcp_timestamps": "0",

@@ -14,7 +14,7 @@ import argparse
 from typing import Any
 
 import bentpipe as bp
-from bentpipe.emulation import twin, verdict
+from bentpipe.emulation import like_kernel, twin, verdict
 from validation import kept
 
 NAME = "multipath_kernel"
@@ -115,7 +115,7 @@ def measure(situation: str) -> dict[str, Any]:
 
 def simulate(situation: str, kernel: dict[str, str], sets: list[tuple[str, str]], seed: int = 1) -> dict[str, Any]:
     """Return the quantities of the simulated side with further settings."""
-    like = twin.spell_simulation(scenario(situation), "download", CC, kernel).with_sets(sets)
+    like = like_kernel.spell_simulation(scenario(situation), "download", CC, kernel).with_sets(sets)
     return dict(twin.describe_simulation(bp.run(like, seed=seed, progress=False), "download").values)
 
 

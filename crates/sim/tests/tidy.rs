@@ -21,7 +21,8 @@ const LONGER: [(&str, &str); 0] = [];
 const FIELDS_MAX: usize = 24;
 
 /// Types that may have more, each with the reason.
-const WIDER: [(&str, &str, &str); 2] = [
+const WIDER: [(&str, &str, &str); 3] = [
+    ("crates/quic/src/driver.rs", "QuicEnd", "one end of the stack, its clock, streams, fates and counts"),
     ("crates/sim/src/scenario/keys/tcp.rs", "Tcp", "one field is one key of the scenario"),
     ("crates/tcp/src/config.rs", "Config", "one field is one key of the scenario"),
 ];
@@ -44,7 +45,7 @@ const SPREAD: [(&str, &str, usize, &str); 9] = [
     ("tcp", "Life", 5, "one file is one section of RFC 9293"),
     ("tcp", "Receiver", 4, "extras act on the data and the window that they share with it"),
     ("tcp", "Scoreboard", 5, "one file is one kind of evidence, over the same runs"),
-    ("tcp", "Sender", 10, "one file is one step of an ACK or of a departure"),
+    ("tcp", "Sender", 11, "one file is one step of an ACK or of a departure"),
 ];
 
 /// Crates, each with names that two of its types may have.

@@ -289,9 +289,9 @@ def emulate(
 
     Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. Their
     packets pass the simulated links, queues, errors and middleboxes; flows of the scenario that stay simulated share
-    them. For a flow over several paths, each host has an address for each of them, and the kernel's Multipath TCP (RFC
-    8684) opens a subflow from each address of the program's host. Programs have the user's files and change nothing
-    else outside. Nothing remains afterwards.
+    them. For a flow over several paths, each host has an address for each of them, and the kernel's Multipath TCP
+    (RFC 8684) opens a subflow from each address of the program's host. Programs have the user's files and change
+    nothing else outside. Nothing remains afterwards.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core, arguments, files, formatting
+from bentpipe import arguments, files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result
@@ -18,7 +18,8 @@ from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.connections import select_flow
-from bentpipe.emulation.emulate import PRESET_SWITCHES, carry_out, whole
+from bentpipe.emulation.emulate import carry_out, whole
+from bentpipe.emulation.like_kernel import SERIES, name_simulated_cc, spell_simulation
 from bentpipe.emulation.ports import list_paths
 from bentpipe.emulation.programs import find_program
 from bentpipe.emulation.quantities import BY_NAME, Quantity, count_kernel, count_simulation
@@ -56,14 +57,7 @@ TRIES = 3
 HEADERS = 128
 """Bytes that the headers of a packet have at most."""
 LIMITED_SHARE = 0.01
-SERIES = ("cwnd_bytes", "srtt_s", "losses")
 PATHS = ("opener_share", "reinjected_bytes")
-LINUX_PATHS = {
-    "scheduler": "linger",
-    "coupling": "none",
-    "reinject": {"on": "data-timer", "opportunistic": False, "penalise": False},
-}
-"""Multipath TCP of Linux 6."""
 SIDES = ("simulated", "emulated")
 """Values of the column `side` in `Twin.runs`."""
 
@@ -367,7 +361,7 @@ def _twin(
             _emulate_until_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng")
         )
     kernel = emulated[0].kernel
-    like = spell_simulation(scenario, name, _simulated_cc(kernel["cc"]), kernel)
+    like = spell_simulation(scenario, name, name_simulated_cc(kernel["cc"]), kernel)
     simulated = []
     # With the seed of the simulated run beside it, and if possible trustworthy.
     shown = next((number for number, side in enumerate(emulated) if side.is_trustworthy), 0)
@@ -540,52 +534,6 @@ def describe_simulation(result: RunResult, name: str) -> _Side:
 
 def _losses(result: RunResult, lanes: Sequence[str]) -> pl.DataFrame:
     return result.series("losses").filter(pl.col("flow").is_in(lanes), pl.col("data_bytes") > 0)
-
-
-def _simulated_cc(name: str) -> str:
-    from bentpipe.catalog import names
-
-    simulated = _core.simulated_cc(name)
-    known = names("cc")
-    if simulated not in known:
-        raise EmulationError(f"the kernel's {unknown(name, 'a congestion control of the simulator', known)}")
-    return simulated
-
-
-def spell_simulation(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Scenario:
-    """The scenario with senders as the kernel's."""
-    content = scenario.to_dict()
-    kept = ("from", "to", "class", "route", "reverse_route")
-    flow = {key: value for key, value in content["flow"][name].items() if key in kept}
-    content["flow"][name] = {**flow, "app": "greedy", **_spell_paths(content["flow"][name])}
-    switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
-    if "subflow" in content["flow"][name]:
-        # The kernel's subflows keep their windows while they wait for each other's data.
-        switches["idle_restart"] = False
-    named = content.get("tcp", {}).get("buffers", "stock")
-    content["tcp"] = {"like": "linux-6", "buffers": named, "cc": cc, **switches, **_buffers(kernel)}
-    content["record"] = {**content["record"], "series": list(SERIES)}
-    return scenario.with_content(content)
-
-
-def _spell_paths(flow: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of several paths, with the scheduler and the reinjection of Linux 6."""
-    if "subflow" not in flow:
-        return {}
-    kept = ("route", "reverse_route", "class", "backup")
-    subflows = {name: {key: each[key] for key in kept if key in each} for name, each in flow["subflow"].items()}
-    return {"multipath": LINUX_PATHS, "subflow": subflows}
-
-
-def _buffers(kernel: dict[str, str]) -> dict[str, Any]:
-    """Buffers with the sizes of the kernel; the send buffer has its largest size at once."""
-    buffers: dict[str, Any] = {}
-    if "tcp_rmem" in kernel:
-        _, start, limit = (f"{each} B" for each in kernel["tcp_rmem"].split())
-        buffers |= {"receive_buffer": "auto", "auto_buffer": {"start": start, "limit": limit, "growth": "linux"}}
-    if "tcp_wmem" in kernel:
-        buffers["send_buffer"] = f"{kernel['tcp_wmem'].split()[2]} B"
-    return buffers
 
 
 def _limits(about: dict[str, Any], took_s: float, who: str) -> tuple[str, ...]:

@@ -96,7 +96,8 @@ impl Bins {
             // The round trip has grown too far.
             return None;
         }
-        let sent = |last: u64| (Self::at(&self.sent, last) - Self::at(&self.sent, last - window)) as f64;
+        // A timeout may take snd_nxt back.
+        let sent = |last: u64| Self::at(&self.sent, last).saturating_sub(Self::at(&self.sent, last - window)) as f64;
         let beside = match config.interpolation {
             SearchInterpolation::Backward => last - 1,
             SearchInterpolation::Forward => (last + 1).min(self.newest),

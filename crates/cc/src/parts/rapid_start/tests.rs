@@ -115,5 +115,5 @@ fn the_window_has_a_least_value_and_counts_each_packet_once() {
     assert_eq!((part.window(), part.is_over()), (left, true));
     let mut part = Convergence::new(RapidStart::default(), [3 * SMSS, 1500], 3 * SMSS, 2 * SMSS);
     part.pass(3 * SMSS, 0);
-    assert_eq!(part.window(), 2 * SMSS, "the RFC's least window");
+    assert_eq!(part.window(), 2 * SMSS, "the least window");
 }

@@ -54,7 +54,9 @@ impl NaiveDualPi2 {
     fn update(&mut self, now: Time, waiting: &WaitingList) {
         let control = self.spec.control();
         while self.next_update <= now {
-            let waits = waiting.iter().map(|(_, packet)| (self.next_update - packet.at).as_secs_f64());
+            // A queue that replaces another one has its packets, which came after its first updates would have been.
+            let wait = |packet: &Packet| self.next_update.saturating_since(packet.at).as_secs_f64();
+            let waits = waiting.iter().map(|(_, packet)| wait(packet));
             let curq = waits.fold(0.0, f64::max);
             let change = control.alpha * (curq - control.target.as_secs_f64()) + control.beta * (curq - self.prevq);
             let cap = if self.spec.overload == Dp2Overload::Drop { 1.0 } else { 1.0 / self.spec.coupling };
