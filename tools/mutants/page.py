@@ -20,7 +20,7 @@ beside each fault. Each of them must fail with the fault, and pass without it. T
 def make_page(faults: list[Fault]) -> str:
     """Return the page in Markdown."""
     missed = sum(bool(fault.missed) for fault in faults)
-    parts = [HEAD, f"{len(faults)} faults. Tests find {len(faults) - missed} of them.\n"]
+    parts = [HEAD, f"{len(faults)} faults. Beside {len(faults) - missed} of them is a test that must find it.\n"]
     areas: dict[str, list[Fault]] = {}
     for fault in faults:
         areas.setdefault(fault.area, []).append(fault)

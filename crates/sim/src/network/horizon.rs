@@ -149,29 +149,6 @@ mod tests {
         (network.now(), farthest)
     }
 
-    /// A file of minutes, whose path fails after 2 s. The receiver probes 1 s later and twice again, and gives up: the run
-    /// ends with it, although the sender would try for ever.
-    #[test]
-    fn nothing_works_ahead_of_a_receiver_that_may_give_up() {
-        let (end, farthest) = run(r#"
-            duration = "300 s"
-            [tcp]
-            give_up = "never"
-            keepalive = { kind = "on", idle = "1 s", interval = "1 s", probes = 2 }
-            [link.l]
-            from = "a"
-            to = "b"
-            rate = "1 Mbit/s"
-            delay = "10 ms"
-            outage = { spans = [["2 s", "300 s"]] }
-            [flow.f]
-            from = "a"
-            to = "b"
-            app = { kind = "file", size = "100 MB" }
-        "#);
-        assert!(end < Time::ZERO + Duration::from_secs(10) && farthest <= end, "{farthest:?} {end:?}");
-    }
-
     /// A file in two windows over 250 ms. With a host that acknowledges before the long link, the second leaves at once, and
     /// arrives a round trip before its ACK would.
     #[test]

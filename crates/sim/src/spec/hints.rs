@@ -133,8 +133,8 @@ impl Scenario {
             more => format!(" (and of {more} more)"),
         };
         let hint = format!(
-            "{key} of flow \"{name}\"{more} holds {} bdp of its path, and a loss needs {WINDOW}: one in flight, one behind the \
-             gap; a window for it: {key} = \"{WINDOW} bdp\", {} MB",
+            "{key} of flow \"{name}\"{more} holds {} bdp of its path, and sending on during a repair takes {WINDOW}; \
+             {key} = \"{WINDOW} bdp\", {} MB",
             short(held),
             short(enough / 1e6)
         );

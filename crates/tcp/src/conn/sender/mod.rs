@@ -40,6 +40,7 @@ mod polls;
 mod probe_segments;
 mod prr;
 mod rapid;
+mod rapid_acks;
 mod rate;
 mod records;
 mod recovery;
