@@ -791,7 +791,7 @@ class Emulation:
         backend: str = "auto",
         offload: str = "auto",
         initial_window: int | None = None,
-        paths: Sequence[str] = (),
+        paths: Sequence[str] = ...,
     ) -> Emulation: ...
     def join_paths(self, host: int, are_backups: Sequence[bool]) -> None:
         """Let Multipath TCP of the kernel open a subflow for each further path, from the addresses of a host."""
