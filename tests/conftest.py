@@ -26,6 +26,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG = dict(line.split(" s  ")[::-1] for line in Path(__file__).with_name("long.txt").read_text().splitlines())
+"""Tests that only BENTPIPE_ALL=1 runs, with the seconds of processor that each took. Others test the same in less."""
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the long tests, so that all others end within minutes."""
+    for item in [] if os.environ.get("BENTPIPE_ALL") else items:
+        if seconds := LONG.get(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason=f"takes {seconds} s: BENTPIPE_ALL=1"))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """Return the number of processes that test: more than cores, as tests spend a third of their time waiting."""

@@ -393,7 +393,7 @@ def test_a_heat_map_has_values_bounds_and_a_panel_per_sender(store):
 
 
 def test_a_map_needs_two_axes(small):
-    sweep = bp.sweep(small, {"tcp.cc": ["reno", "sack"], "link.down.error.rate": [0, 0.01]}, replications=1)
+    sweep = bp.sweep(small, {"link.down.error.rate": [0, 0.01]}, replications=1)
     assert choose_axes(sweep.points, sweep.keys, has_cases=False) is None
     with pytest.raises(BentpipeError, match="two varied keys"):
         sweep.plot("map")

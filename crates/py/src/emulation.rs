@@ -126,7 +126,7 @@ impl Emulation {
     /// that are paths of one connection, the first of them that of its first subflow.
     #[new]
     #[pyo3(signature = (scenario, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None, paths=vec![]))]
-    #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "those of Python")]
+    #[expect(clippy::needless_pass_by_value, reason = "those of Python")]
     fn new(
         scenario: &Bound<'_, Scenario>,
         pcap: Option<(String, Option<usize>)>,

@@ -205,7 +205,7 @@ impl Subflow {
         name, index=0, *, is_usable=true, has_room=true, srtt_s=0.1, rttvar_s=0.0, cwnd=14_400, flight_size=0, queued=0,
         smss=1440, pacing_rate=None, is_starting=false
     ))]
-    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "those of Python")]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn new(
         name: &Bound<'_, PyString>,
         index: usize,
