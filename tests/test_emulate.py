@@ -487,7 +487,16 @@ def test_counts_of_hosts_are_those_of_a_flow_only_if_it_has_the_hosts_alone():
     both = bp.Scenario({"duration": "1 s", "link": links, "flow": flows})
     one = bp.Scenario({"duration": "1 s", "link": {"one": links["one"]}, "flow": {"one": flows["one"]}})
     sample = dict.fromkeys(connections.SCHEMA)
-    sample |= {"time_s": 0.5, "flow": "one", "host": "a", "port": 80, "peer": "b", "peer_port": 9, "cc": "cubic", "cwnd_bytes": 2e4}
+    sample |= {
+        "time_s": 0.5,
+        "flow": "one",
+        "host": "a",
+        "port": 80,
+        "peer": "b",
+        "peer_port": 9,
+        "cc": "cubic",
+        "cwnd_bytes": 2e4,
+    }
     bytes_sent = {"sent_bytes": 8000, "retransmitted_bytes": 3000}
     rows = [{**sample, "acked_bytes": 5000, "retransmissions": 3, **bytes_sent}]
     none_sent = {"acked_bytes": 1, "retransmissions": 0, "sent_bytes": 0, "retransmitted_bytes": 0}

@@ -88,14 +88,14 @@ fn the_window_converges_on_the_share_of_what_arrived() {
             let before = (acked + lost) * SMSS;
             let after = (before as f64 * beta) as u64;
             let mut part = Convergence::new(config, [before, after], before, 2 * SMSS);
-            assert!((part.window as f64 / before as f64 - silence).abs() < 1e-6);
+            assert!((part.window / before as f64 - silence).abs() < 1e-6);
             assert!((part.per_acked - per_acked).abs() < 1e-6 && (part.per_lost - silence).abs() < 1e-6);
             for round in 0..10 {
                 assert!(!part.is_over(), "{round}");
                 part.pass(acked * SMSS / 10, lost * SMSS / 10);
             }
             assert!(part.is_over());
-            assert!((part.window as f64 - beta * (acked * SMSS) as f64).abs() < 5.0, "{beta} {lost}: {}", part.window);
+            assert!((part.window - beta * (acked * SMSS) as f64).abs() < 5.0, "{beta} {lost}: {}", part.window);
         }
     }
 }
