@@ -190,7 +190,7 @@ def copies_choose_alike(cls: type[Scheduler]) -> None:
 def travels_to_other_processes(cls: type[Scheduler]) -> None:
     """The class can be sent to another process, as for replications on all processors."""
     try:
-        import cloudpickle  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+        import cloudpickle  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: F401
     except ImportError:
         return
     try:
