@@ -159,7 +159,9 @@ mod tests {
         peer.write_all(&[1]).unwrap();
         client.read_exact(&mut [0]).unwrap();
         let mut found = Vec::new();
-        let asked = Sampler::new().and_then(|mut sampler| sampler.sample_multipath(|each| found.push(each)));
+        let asked = Sampler::new().and_then(|mut sampler| {
+            sampler.sample_multipath(|ends, info| found.extend(MultiConnection::read(ends, info)))
+        });
         if let Err(error) = asked {
             return eprintln!("skipped: sock_diag: {error}");
         }

@@ -1,6 +1,5 @@
 //! Messages to the kernel about a host's network: devices and routes by rtnetlink(7), connections by sock_diag(7).
 
-use crate::mptcp::MultiConnection;
 use crate::system::socket;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::{read, write};
@@ -241,15 +240,17 @@ impl Sampler {
         })
     }
 
-    /// Calls `each` with every connection over several paths. Its subflows are connections of TCP.
+    /// Calls `each` with the ends and the report of every connection over several paths. Its subflows are connections of TCP.
     ///
     /// # Errors
     ///
     /// The kernel gives no report.
-    pub fn sample_multipath(&mut self, mut each: impl FnMut(MultiConnection)) -> io::Result<()> {
+    pub(crate) fn sample_multipath(&mut self, mut each: impl FnMut([SocketAddr; 2], &[u8])) -> io::Result<()> {
         self.dump(libc::IPPROTO_MPTCP, 1 << (INET_DIAG_INFO - 1), |told| {
             let info = attributes(told).find_map(|(kind, value)| (kind == INET_DIAG_INFO).then_some(value));
-            ends(told).zip(info).and_then(|(ends, info)| MultiConnection::read(ends, info)).map(&mut each);
+            if let (Some(ends), Some(info)) = (ends(told), info) {
+                each(ends, info);
+            }
         })
     }
 

@@ -121,7 +121,11 @@ impl Samples {
             // If the kernel stops reporting, the run has no more samples.
             let _ = sampler.sample(|connection| self.see(now, host, connection, ways));
             if ways.iter().any(|way| way.own.is_some()) {
-                let _ = sampler.sample_multipath(|connection| self.see_multipath(now, host, connection, ways));
+                let _ = sampler.sample_multipath(|ends, info| {
+                    if let Some(connection) = MultiConnection::read(ends, info) {
+                        self.see_multipath(now, host, connection, ways);
+                    }
+                });
             }
         }
         self.samplers = samplers;
