@@ -401,7 +401,7 @@ impl Controller for House {
             let is_long = self.least_rtt.is_some_and(|rtt| rtt >= RapidStart::LEAST_RTT);
             self.own.on_congestion(congestion, &path);
             self.with_resume(now, |resume, own, flight| resume.on_congestion(own, flight, reason));
-            let before = (ends_start && is_long && !is_resumed).then_some(before);
+            let before = (ends_start && is_long && !is_resumed).then_some(before.min(path.ssthresh_base));
             if let Some(rapid) = &mut self.rapid {
                 rapid.on_reduction(&mut *self.own, before, self.in_flight + lost_bytes, LEAST_WINDOW * self.smss);
             }

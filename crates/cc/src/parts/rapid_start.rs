@@ -72,10 +72,11 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    /// Begins. The congestion control has reduced a window of `before` bytes to `after`, which defines its share `beta`. `in_flight`
-    /// bytes are in the network, lost ones included. The window stays above `least`.
+    /// Begins. The congestion control has reduced `before` bytes, its window or what it takes for it, to `after`: its share
+    /// `beta`. `in_flight` bytes are in the network, lost ones included. If another limit kept them below the window, the
+    /// window begins there. It stays above `least`.
     pub fn new(config: RapidStart, [before, after]: [u64; 2], in_flight: u64, least: u64) -> Self {
-        let (window, beta) = (before as f64, (after as f64 / before.max(1) as f64).min(1.0));
+        let (window, beta) = (before.min(in_flight) as f64, (after as f64 / before.max(1) as f64).min(1.0));
         let per_acked = config.k * (1.0 - beta);
         let silence = beta + per_acked;
         let least = (window * beta / 3.0).max(least as f64);

@@ -117,3 +117,14 @@ fn the_window_has_a_least_value_and_counts_each_packet_once() {
     part.pass(3 * SMSS, 0);
     assert_eq!(part.window(), 2 * SMSS, "the least window");
 }
+
+/// A receive window held 2,000 of 3,000 segments back: sending pauses as after a window of 1,000.
+#[test]
+fn the_window_begins_at_what_was_in_the_network() {
+    let of = |before: u64| {
+        let after = before * SMSS * 7 / 10;
+        Convergence::new(RapidStart::default(), [before * SMSS, after], 1000 * SMSS, 2 * SMSS).window()
+    };
+    assert_eq!(of(3000), of(1000));
+    assert!(of(1000) < 1000 * SMSS);
+}

@@ -265,7 +265,8 @@ impl Sender {
         if self.extras.is_some() && self.is_link_error(now, cause, cx) {
             return ReduceOutcome::LinkError;
         }
-        let before = (self.cc.cwnd() < self.cc.ssthresh()).then_some(self.cc.cwnd());
+        let base = self.path(now, cx).ssthresh_base.min(self.cc.cwnd());
+        let before = (self.cc.cwnd() < self.cc.ssthresh()).then_some(base);
         let outcome = self.reduce_for_congestion(now, cause, cx);
         if self.extras.is_some() {
             self.on_resume_reduction(now, cause, outcome, cx);
