@@ -28,7 +28,7 @@ impl Rapid {
     pub(crate) fn on_reduction(&mut self, own: &mut dyn Custom, before: Option<u64>, in_flight: u64, least: u64) {
         let before = before.filter(|_| !self.is_over);
         (self.is_over, self.is_repaired) = (true, false);
-        self.part = before.map(|before| Convergence::new(self.settings, [before, own.cwnd()], in_flight, least));
+        self.part = before.map(|before| Convergence::new(self.settings, [before, own.cwnd()], [in_flight; 2], least));
     }
 
     /// Takes bytes of packets sent before the reduction. `is_repaired`: a packet that was sent after it has arrived.

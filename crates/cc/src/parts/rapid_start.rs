@@ -73,14 +73,14 @@ pub struct Convergence {
 
 impl Convergence {
     /// Begins. The congestion control has reduced `before` bytes, its window or what it takes for it, to `after`: its share
-    /// `beta`. `in_flight` bytes are in the network, lost ones included. If another limit kept them below the window, the
-    /// window begins there. It stays above `least`.
-    pub fn new(config: RapidStart, [before, after]: [u64; 2], in_flight: u64, least: u64) -> Self {
-        let (window, beta) = (before.min(in_flight) as f64, (after as f64 / before.max(1) as f64).min(1.0));
+    /// `beta`. Of `flight` bytes, the fate of `left` is unknown, lost ones included. If another limit kept the flight below the
+    /// window, the window begins there. It stays above `least`.
+    pub fn new(config: RapidStart, [before, after]: [u64; 2], [flight, left]: [u64; 2], least: u64) -> Self {
+        let (window, beta) = (before.min(flight) as f64, (after as f64 / before.max(1) as f64).min(1.0));
         let per_acked = config.k * (1.0 - beta);
         let silence = beta + per_acked;
         let least = (window * beta / 3.0).max(least as f64);
-        Self { window: (window * silence).max(least), least, per_acked, per_lost: silence, left: in_flight }
+        Self { window: (window * silence).max(least), least, per_acked, per_lost: silence, left }
     }
 
     /// Takes bytes that have arrived, and bytes that were declared lost.

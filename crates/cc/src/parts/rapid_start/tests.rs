@@ -87,7 +87,7 @@ fn the_window_converges_on_the_share_of_what_arrived() {
         for (acked, lost) in [(1000, 2000), (1500, 1500), (2000, 1000), (2990, 10)] {
             let before = (acked + lost) * SMSS;
             let after = (before as f64 * beta) as u64;
-            let mut part = Convergence::new(config, [before, after], before, 2 * SMSS);
+            let mut part = Convergence::new(config, [before, after], [before; 2], 2 * SMSS);
             assert!((part.window / before as f64 - silence).abs() < 1e-6);
             assert!((part.per_acked - per_acked).abs() < 1e-6 && (part.per_lost - silence).abs() < 1e-6);
             for round in 0..10 {
@@ -104,7 +104,7 @@ fn the_window_converges_on_the_share_of_what_arrived() {
 /// count.
 #[test]
 fn the_window_has_a_least_value_and_counts_each_packet_once() {
-    let of = |in_flight| Convergence::new(RapidStart::default(), [3_000_000, 2_100_000], in_flight, 2 * SMSS);
+    let of = |left| Convergence::new(RapidStart::default(), [3_000_000, 2_100_000], [3_000_000, left], 2 * SMSS);
     let mut part = of(3_000_000);
     part.pass(0, 3_000_000);
     assert_eq!(part.window(), 700_000);
@@ -113,7 +113,7 @@ fn the_window_has_a_least_value_and_counts_each_packet_once() {
     let left = part.window();
     part.pass(500 * SMSS, 500 * SMSS);
     assert_eq!((part.window(), part.is_over()), (left, true));
-    let mut part = Convergence::new(RapidStart::default(), [3 * SMSS, 1500], 3 * SMSS, 2 * SMSS);
+    let mut part = Convergence::new(RapidStart::default(), [3 * SMSS, 1500], [3 * SMSS; 2], 2 * SMSS);
     part.pass(3 * SMSS, 0);
     assert_eq!(part.window(), 2 * SMSS, "the least window");
 }
@@ -123,7 +123,7 @@ fn the_window_has_a_least_value_and_counts_each_packet_once() {
 fn the_window_begins_at_what_was_in_the_network() {
     let of = |before: u64| {
         let after = before * SMSS * 7 / 10;
-        Convergence::new(RapidStart::default(), [before * SMSS, after], 1000 * SMSS, 2 * SMSS).window()
+        Convergence::new(RapidStart::default(), [before * SMSS, after], [1000 * SMSS; 2], 2 * SMSS).window()
     };
     assert_eq!(of(3000), of(1000));
     assert!(of(1000) < 1000 * SMSS);

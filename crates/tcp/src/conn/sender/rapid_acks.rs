@@ -32,7 +32,8 @@ impl Sender {
     /// The congestion control has reduced its window, which was `before` in slow start.
     #[cold]
     pub(super) fn on_rapid_reduction(&mut self, now: Time, before: Option<u64>, cause: Cause, outcome: ReduceOutcome) {
-        let (after, lost, pipe) = (self.cc.cwnd(), self.board.lost_ever(), self.board.pipe());
+        let (after, lost) = (self.cc.cwnd(), self.board.lost_ever());
+        let (flight, pipe) = (self.board.flight_size(), self.board.pipe());
         let least_rtt = self.detector.min_rtt();
         let is_resumed = self.is_window_held();
         let (least, until) = (2 * self.space.smss(), self.space.nxt);
@@ -45,7 +46,7 @@ impl Sender {
         rapid.is_over = true;
         let Some(before) = before.filter(|_| least_rtt >= RapidStart::LEAST_RTT) else { return };
         let newly_lost = lost - rapid.lost.min(lost);
-        let mut part = Convergence::new(rapid.settings, [before, after], pipe + newly_lost, least);
+        let mut part = Convergence::new(rapid.settings, [before, after], [flight, pipe + newly_lost], least);
         part.pass(0, newly_lost);
         rapid.lost = lost;
         let window = part.window();
