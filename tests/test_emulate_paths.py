@@ -96,7 +96,8 @@ def test_the_kernel_opens_a_subflow_on_each_path(kernel):
     assert 0.041 < trips["get.leo"] < 0.1
     assert 0.201 < trips["get.vsat"] < 0.3
     data = found.multipath.filter(pl.col("host") == "server")["acked_bytes"].max()
-    assert data <= sum(acked.values())
+    # The connection is sampled after its subflows: on a busy machine more has arrived by then.
+    assert data <= 1.05 * sum(acked.values())
     # More than the faster path has alone: 8 Mbit/s for 4 s.
     assert data > 4e6
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools.mutants.page import PAGE, make_page
-from tools.mutants.source import ROOT, Fault, put_in, read_faults
+from tools.mutants.source import ROOT, Fault, insert_faults, read_faults
 
 FAULTS = read_faults()
 
@@ -20,7 +20,7 @@ def test_each_fault_has_one_place():
 def test_all_faults_of_a_file_fit_together():
     for file in {fault.file for fault in FAULTS}:
         own = [fault for fault in FAULTS if fault.file == file]
-        text = put_in((ROOT / file).read_text(encoding="utf-8"), own)
+        text = insert_faults((ROOT / file).read_text(encoding="utf-8"), own)
         assert all(text.count(f"fault({fault.number})") == 1 for fault in own), file
 
 
@@ -40,16 +40,16 @@ def test_each_test_that_finds_a_fault_exists():
 def test_an_expression_and_a_statement_are_behind_a_switch():
     fault = Fault("a sum", "crates/tcp/src/lib.rs", "a + b", "a - b")
     whole = f"(if bentpipe_units::fault({fault.number}) {{ a - b }} else {{ a + b }})"
-    assert put_in("let c = a + b;", [fault]) == f"let c = {whole};"
+    assert insert_faults("let c = a + b;", [fault]) == f"let c = {whole};"
     step = Fault("a step", "crates/units/src/lib.rs", "step();", "")
-    assert put_in("step();\n", [step]) == f"if crate::fault({step.number}) {{  }} else {{ step(); }}\n"
+    assert insert_faults("step();\n", [step]) == f"if crate::fault({step.number}) {{  }} else {{ step(); }}\n"
 
 
 def test_faults_that_overlap_are_refused():
     texts = ["a + b", "b + c"]
     faults = [Fault(text, "crates/tcp/src/lib.rs", text, "0") for text in texts]
     with pytest.raises(ValueError, match="overlaps"):
-        put_in("a + b + c", faults)
+        insert_faults("a + b + c", faults)
 
 
 def test_the_page_has_all_faults():

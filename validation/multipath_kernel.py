@@ -108,7 +108,7 @@ def measure(situation: str) -> dict[str, Any]:
     found = bp.twin(scenario(situation), cc=CC, replications=REPLICATIONS, emulations=EMULATIONS)
     return {
         "kernel": {name: found.kernel[name] for name in KERNEL if name in found.kernel},
-        "runs": [rounded(run) for run in found.runs.to_dicts()],
+        "runs": [round_values(run) for run in found.runs.to_dicts()],
         "notes": list(found.notes),
     }
 
@@ -119,7 +119,7 @@ def simulate(situation: str, kernel: dict[str, str], sets: list[tuple[str, str]]
     return dict(twin.describe_simulation(bp.run(like, seed=seed, progress=False), "download").values)
 
 
-def rounded(run: dict[str, Any]) -> dict[str, Any]:
+def round_values(run: dict[str, Any]) -> dict[str, Any]:
     """Round to a readable number of digits."""
     return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in run.items()}
 
@@ -145,9 +145,9 @@ def main() -> None:
             kernel = {**USUAL, **each["kernel"]}
             again = [simulate(situation, kernel, [], seed) for seed in range(1, REPLICATIONS + 1)]
             rows = [{"side": "simulated", "seed": n, "is_trustworthy": True, **row} for n, row in enumerate(again, 1)]
-            each["runs"] = [*map(rounded, rows), *(run for run in each["runs"] if run["side"] == "emulated")]
+            each["runs"] = [*map(round_values, rows), *(run for run in each["runs"] if run["side"] == "emulated")]
             each["without"] = {
-                words: rounded(simulate(situation, kernel, sets)) for words, sets in CAUSES[situation].items()
+                words: round_values(simulate(situation, kernel, sets)) for words, sets in CAUSES[situation].items()
             }
         kept.save(NAME, found)
         return

@@ -74,7 +74,7 @@ def read_faults() -> list[Fault]:
     return faults
 
 
-def put_in(text: str, faults: list[Fault]) -> str:
+def insert_faults(text: str, faults: list[Fault]) -> str:
     """Put faults behind their switches into the text of their file."""
     places = sorted(((text.index(fault.old), fault) for fault in faults), key=lambda place: place[0])
     parts, end = [], 0
@@ -101,7 +101,7 @@ def copy_sources(faults: list[Fault]) -> None:
             wanted.add(COPY / relative)
             content = path.read_bytes()
             if chosen := of_file.get(relative.as_posix()):
-                content = put_in(content.decode(), chosen).encode()
+                content = insert_faults(content.decode(), chosen).encode()
             content = content.replace(LINTS, LINTS + b'warnings = "allow"\n')
             if relative.as_posix() == SWITCH_FILE:
                 content += SWITCH.encode()

@@ -72,9 +72,10 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    /// Begins. The congestion control has reduced `before` bytes, its window or what it takes for it, to `after`: its share
-    /// `beta`. Of `flight` bytes, the fate of `left` is unknown, lost ones included. If another limit kept the flight below the
-    /// window, the window begins there. It stays above `least`.
+    /// Begins with the step of the congestion control, from `before` to `after` bytes: their ratio is its share `beta`.
+    ///
+    /// `flight` bytes are in the network. `left` bytes, with the lost ones, have an unknown fate. The window begins at the
+    /// flight if another limit kept it below `before`. It stays above `least`.
     pub fn new(config: RapidStart, [before, after]: [u64; 2], [flight, left]: [u64; 2], least: u64) -> Self {
         let (window, beta) = (before.min(flight) as f64, (after as f64 / before.max(1) as f64).min(1.0));
         let per_acked = config.k * (1.0 - beta);
