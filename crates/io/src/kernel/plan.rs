@@ -263,6 +263,11 @@ const WAYS: &[(&str, Change)] = &[
             rack.undo_shows_reordering = true;
         }
     }),
+    ("recovery.sack_echo = false", |config| {
+        if let Recovery::Rack(rack) = &mut config.recovery {
+            rack.sack_echo = false;
+        }
+    }),
     ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
     ("rto.min in the place of max_ack_delay", |config| {
         if let Recovery::Rack(rack) = &mut config.recovery {

@@ -37,8 +37,8 @@ impl Row {
             "recovery" => ("a congestion control without its own recovery", takes_sack),
             "ecn" => ("a congestion control without its own marks", |_, cc| cc.ecn() == EcnConfig::OFF),
             "reduction" | "dsack" => ("a recovery with SACK", takes_sack),
-            // It is a key of this recovery only.
-            "recovery.undo_shows_reordering" => ("", |tcp, _| uses_rack(tcp)),
+            // Keys of this recovery only.
+            "recovery.undo_shows_reordering" | "recovery.sack_echo" => ("", |tcp, _| uses_rack(tcp)),
             // A file with this key decides about idle times itself.
             "cwnd_validation" if self.value == "'linux'" => {
                 ("a file without `idle_restart`", |tcp, _| tcp.get("idle_restart").is_none())
@@ -69,6 +69,7 @@ const LINUX_6: &[Row] = &[
     row("timestamps", "true", "tcp_timestamps = 1"),
     row("recovery", "{ kind = 'rack' }", "tcp_recovery = 1, tcp_early_retrans = 3"),
     row("recovery.undo_shows_reordering", "true", "tcp_try_undo_partial: tcp_check_sack_reordering"),
+    row("recovery.sack_echo", "false", "tcp_sacktag_one: tcp_rack_advance without an echo"),
     row("reduction", "'prr'", "tcp_cwnd_reduction since 4.3: RFC 9937, SafeACK"),
     row("second_reduction", "'after-timeout'", "tcp_fastretrans_alert; linux.script, on 6.18"),
     row("dsack", "true", "tcp_dsack = 1"),

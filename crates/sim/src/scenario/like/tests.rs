@@ -14,6 +14,7 @@ const RACK: Recovery = Recovery::Rack(Rack {
     reenter: true,
     min_rtt_window: Duration::from_secs(300),
     undo_shows_reordering: true,
+    sack_echo: false,
 });
 
 /// Two flows. `f` may have its own transport.

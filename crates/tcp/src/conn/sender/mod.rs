@@ -149,8 +149,8 @@ impl Sender {
             let path = self.path(now, cx);
             self.reducer.on_corruption(is_reported, &path);
         }
-        let min_rtt = self.detector.min_rtt();
-        self.board.begin_ack(Doubt { now, min_rtt, echo });
+        let (min_rtt, has_sack_echo) = (self.detector.min_rtt(), self.detector.has_sack_echo());
+        self.board.begin_ack(Doubt { now, min_rtt, echo, has_sack_echo });
     }
 
     /// Enter an ACK, which `advances` or not, into the scoreboard. Returns the facts.

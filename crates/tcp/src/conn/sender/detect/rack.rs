@@ -37,6 +37,8 @@ pub(crate) struct ByTime {
     reenters: bool,
     /// Late data show reordering also where they were retransmitted.
     learns_from_undo: bool,
+    /// The echo of an ACK also dates the data that it SACKs.
+    has_sack_echo: bool,
     tlp: Tlp,
 }
 
@@ -54,6 +56,7 @@ impl ByTime {
             dsack_round: None,
             reenters: settings.reenter,
             learns_from_undo: settings.undo_shows_reordering,
+            has_sack_echo: settings.sack_echo,
             tlp: Tlp::new(settings),
         }
     }
@@ -189,6 +192,10 @@ impl Detect for ByTime {
 
     fn min_rtt(&self) -> Duration {
         self.min_rtt.get().unwrap_or(Duration::ZERO)
+    }
+
+    fn has_sack_echo(&self) -> bool {
+        self.has_sack_echo
     }
 
     fn after_ack(&mut self, view: &View<'_>, facts: &AckFacts, board: &Scoreboard, timers: &mut Timers) -> Option<u64> {

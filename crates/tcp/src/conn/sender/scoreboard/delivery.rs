@@ -31,13 +31,15 @@ pub(crate) struct Transmitted {
     pub(crate) is_retrans: bool,
 }
 
-/// When the ACK of a retransmitted segment proves nothing: it came too soon, or echoes an earlier timestamp.
+/// When the arrival of a retransmitted segment proves nothing: its ACK came too soon, or echoes an earlier timestamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt {
     pub(crate) now: Time,
     pub(crate) min_rtt: Duration,
     /// The value of our clock that the ACK echoes.
     pub(crate) echo: Option<u32>,
+    /// The echo counts for SACKed segments too.
+    pub(crate) has_sack_echo: bool,
 }
 
 impl Default for Delivered {
@@ -47,14 +49,16 @@ impl Default for Delivered {
 }
 
 impl Delivered {
-    pub(super) const NOTHING: Self = Self::new(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None });
+    pub(super) const NOTHING: Self =
+        Self::new(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, has_sack_echo: true });
 
     pub(super) const fn new(doubt: Doubt) -> Self {
         Self { bytes: 0, newest: None, proven: None, original_start: u64::MAX, original_end: u64::MAX, end: 0, doubt }
     }
 
+    /// Notes a segment that the ACK delivered, cumulatively or, if it `is_sacked`, selectively.
     #[inline]
-    pub(super) fn note(&mut self, index: u64, sent: &Sent) {
+    pub(super) fn note(&mut self, index: u64, sent: &Sent, is_sacked: bool) {
         let (is_retrans, end) = (sent.retransmits > 0, sent.end());
         self.bytes += u64::from(sent.len);
         self.end = self.end.max(end);
@@ -67,7 +71,7 @@ impl Delivered {
         if is_later(self.newest) {
             self.newest = Some(here);
         }
-        if is_later(self.proven) && !(is_retrans && self.doubt.is_in_doubt(sent.xmit_ts)) {
+        if is_later(self.proven) && !(is_retrans && self.doubt.is_in_doubt(sent.xmit_ts, is_sacked)) {
             self.proven = Some(here);
         }
     }
@@ -83,8 +87,9 @@ impl Transmitted {
 
 impl Doubt {
     #[cold]
-    fn is_in_doubt(&self, xmit_ts: Time) -> bool {
+    fn is_in_doubt(&self, xmit_ts: Time, is_sacked: bool) -> bool {
         let is_of_earlier = |echo| instant_of(self.now, echo) + TICK <= xmit_ts;
-        self.now - xmit_ts < self.min_rtt || self.echo.is_some_and(is_of_earlier)
+        let echo = self.echo.filter(|_| self.has_sack_echo || !is_sacked);
+        self.now - xmit_ts < self.min_rtt || echo.is_some_and(is_of_earlier)
     }
 }

@@ -248,7 +248,7 @@ impl Scoreboard {
             acked.note(first);
             if self.is_detailed && bits & SACKED == 0 {
                 if let Some(detail) = &mut self.detail {
-                    detail.delivery.note(self.base, first);
+                    detail.delivery.note(self.base, first, false);
                 }
             }
             self.ring.pop_front();
@@ -284,7 +284,7 @@ impl Scoreboard {
             newly += len;
             if let Some(sent) = is_detailed.then(|| sent.clone()) {
                 if let Some(detail) = &mut self.detail {
-                    detail.delivery.note(index, &sent);
+                    detail.delivery.note(index, &sent, true);
                 }
             }
             self.sacked_bytes += len;

@@ -37,7 +37,7 @@ fn what_was_lost_after_all_is_found_after_an_undo() {
     for i in 0..3 {
         board.push(SeqRange { start: i * SMSS, len: SMSS as u32, has_fin: false }, Time::ZERO);
     }
-    board.begin_ack(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None });
+    board.begin_ack(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, has_sack_echo: true });
     board.sack(SMSS, 2 * SMSS, &mut Acked::default());
     let last = board.delivery().newest.unwrap();
     let timeout = Duration::from_millis(100);
@@ -191,7 +191,7 @@ proptest! {
         let (mut now, mut una, mut nxt, mut last) = (Time::ZERO, 0u64, 0u64, None);
         for (ms, operation) in operations {
             now += Duration::from_millis(ms);
-            board.begin_ack(Doubt { now, min_rtt: Duration::ZERO, echo: None });
+            board.begin_ack(Doubt { now, min_rtt: Duration::ZERO, echo: None, has_sack_echo: true });
             match operation {
                 Timed::Send => {
                     board.push(SeqRange { start: nxt * SMSS, len: SMSS as u32, has_fin: false }, now);
