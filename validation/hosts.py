@@ -8,8 +8,10 @@ A case holds a value if it fails on bentpipe's TCP with another value. The numbe
 
 from __future__ import annotations
 
+import json
 import platform
 import re
+from typing import Any
 
 import bentpipe as bp
 from bentpipe import _core
@@ -81,6 +83,12 @@ OTHER: dict[str, str] = {
 }
 """Another value of each row."""
 
+PARTS: dict[str, tuple[str, dict[str, str]]] = {
+    "cc": ("cubic", {"after_rto": '"rfc"', "first_growth": "0.0"}),
+    "recovery": ("rack", {"undo_shows_reordering": "false", "sack_echo": "true"}),
+}
+"""Rows with keys that a preset sets, too: the kind that has these keys, and another value of each."""
+
 REASONS: dict[str, str] = {
     "slow_start": "HyStart depends on samples of many round trips: see the recorded runs of a kernel.",
     "acceptable_acks": "An ACK is too old only after a transfer of more than the largest window.",
@@ -95,8 +103,28 @@ def rows(like: str) -> list[tuple[str, str, str]]:
         if line.startswith("["):
             table = line.strip("[]")
         elif table.split(".")[0] == "tcp" and (row := ROW.match(line)) and row["like"] == like:
-            found.append((f"{table}.{row['key']}".removeprefix("tcp."), row["value"], row["source"]))
+            key = f"{table}.{row['key']}".removeprefix("tcp.")
+            found.append((key, row["value"], row["source"]))
+            found += [
+                (f"{key}.{part}", *declared)
+                for part in PARTS.get(key, ("", {}))[1]
+                if (declared := declaration(part, like))
+            ]
     return found
+
+
+def declaration(key: str, like: str, schema: Any = None) -> tuple[str, str] | None:
+    """Value and source of a key in the schema, if a preset sets it. Keys of this name are alike wherever they are."""
+    schema = bp.schema() if schema is None else schema
+    if isinstance(schema, list):
+        return next(filter(None, (declaration(key, like, each) for each in schema)), None)
+    if not isinstance(schema, dict):
+        return None
+    of_host = schema.get("properties", {}).get(key, {}).get("x-defaults", {}).get(like, {})
+    origin = of_host.get("x-origin", "")
+    if origin.startswith(f"{like}: "):
+        return json.dumps(of_host["default"]), origin.removeprefix(f"{like}: ")
+    return declaration(key, like, list(schema.values()))
 
 
 def cases() -> list[tuple[str, str]]:
@@ -116,13 +144,22 @@ def differs(text: str) -> bool:
 
 def held(key: str, known: list[tuple[str, str]]) -> list[str]:
     """Titles of the cases that fail with another value of a key."""
-    other = f'like = "linux-6"\n{key} = {OTHER[key]}\n'
-    sets = re.compile(rf"(?m)^{re.escape(key)}\b")
-    return [
-        title
-        for title, text in known
-        if not sets.search(text) and differs(text.replace('like = "linux-6"\n', other, 1))
-    ]
+    return [title for title, text in known if (other := with_other(key, text)) and differs(other)]
+
+
+def with_other(key: str, text: str) -> str | None:
+    """A case with another value of a key. None for a case that sets the key itself."""
+    table, _, part = key.rpartition(".")
+    line = f"{key} = {OTHER.get(key)}"
+    if table in PARTS:
+        kind, others = PARTS[table]
+        of_case = re.search(rf'(?m)^{table} = {{ kind = "{kind}".*(?= }}$)', text)
+        if of_case:
+            return None if part in of_case[0] else text.replace(of_case[0], f"{of_case[0]}, {part} = {others[part]}")
+        key, line = table, f'{table} = {{ kind = "{kind}", {part} = {others[part]} }}'
+    if re.search(rf"(?m)^{re.escape(key)}\b", text):
+        return None
+    return text.replace('like = "linux-6"\n', f'like = "linux-6"\n{line}\n', 1)
 
 
 def main() -> None:

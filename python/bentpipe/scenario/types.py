@@ -78,6 +78,9 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
 
     undo_shows_reordering :
         Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only data that arrive before they are retransmitted do. Default: true; false (rfc, ns-2, windows-11, freebsd-14).
+
+    sack_echo :
+        Whether the echoed timestamp also decides if SACKed data is the retransmission. While a lower segment is missing, a receiver echoes the timestamp of data before it, which is always earlier: a SACKed retransmission then proves no loss of what left before it, and only the timer repairs a lost retransmission. Without, the smallest round-trip time decides. Default: false; true (rfc, ns-2, windows-11, freebsd-14).
     """
 
     tlp: bool
@@ -85,6 +88,7 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     reenter: bool
     min_rtt_window: str
     undo_shows_reordering: bool
+    sack_echo: bool
 
 _RecoverySnackRequired = TypedDict("_RecoverySnackRequired", {"kind": Literal["snack"]})
 

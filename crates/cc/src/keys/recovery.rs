@@ -146,9 +146,9 @@ settings! {
         /// Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only
         /// data that arrive before they are retransmitted do.
         undo_shows_reordering: bool = false, "RFC 8985 §6.2 step 3";
-        /// Whether the echoed timestamp also decides if SACKed data is the retransmission. While a lower segment is missing, a
-        /// receiver echoes the timestamp of data before it, which is always earlier: a SACKed retransmission then proves no loss of
-        /// what left before it, and only the timer repairs a lost retransmission. Without, the smallest round-trip time decides.
+        /// Whether the echoed timestamp also decides if SACKed data is the retransmission. While a segment is missing, a receiver
+        /// echoes the timestamp of earlier data. So no SACK of a retransmission counts, and a lost retransmission may wait for the
+        /// timer. Otherwise only the smallest round-trip time decides.
         sack_echo: bool = true, "RFC 8985 §6.2 step 2";
     }
 }
