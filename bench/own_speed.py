@@ -12,6 +12,7 @@ import time
 
 import bentpipe as bp
 from bentpipe import _core
+from validation import kept
 
 PATH = """
 duration = "DURATION"
@@ -152,4 +153,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__)
     main()

@@ -119,4 +119,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "ARGUMENT")
     main()

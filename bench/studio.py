@@ -1,6 +1,6 @@
 """Measures `bentpipe studio`: times to the page and to the first progress, bytes on the wire, memory of the server.
 
-    python bench/studio.py [SCENARIO]
+    python -m bench.studio [SCENARIO]
 
 Needs Playwright and Chromium (/usr/bin/chromium).
 """
@@ -17,6 +17,8 @@ from urllib.request import urlopen
 
 import psutil
 from playwright.sync_api import sync_playwright
+
+from validation import kept
 
 TABS = 10
 REPEATS = 3
@@ -140,4 +142,5 @@ def main():
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "SCENARIO")
     main()

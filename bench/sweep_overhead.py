@@ -20,6 +20,7 @@ from bentpipe import _core
 from bentpipe.experiment.execution.workers import cores
 from bentpipe.experiment.single.simulate import advance
 from bentpipe.scenario.scenario import make_scenario
+from validation import kept
 
 SCENARIO = {
     "title": "A short run",
@@ -102,4 +103,5 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "RUNS")
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

@@ -116,6 +116,26 @@ def test_a_tool_that_is_asked_for_help_changes_nothing(name):
     assert done.stdout.lower().startswith("usage")
 
 
+def test_a_measurement_reads_its_command_line_first():
+    """A request for help measures nothing and rewrites no number."""
+    modules = [path for folder in ("validation", "bench") for path in sorted((ROOT / folder).glob("*.py"))]
+    starts = {path: text.split('if __name__ == "__main__":\n') for path in modules if (text := path.read_text("utf-8"))}
+    # The client of a page runs inside an emulation.
+    programs = {path: parts for path, parts in starts.items() if len(parts) == 2 and path.name != "page_client.py"}
+    assert len(programs) > 40
+    own = re.compile(r"ArgumentParser|click\.command|\boptions\(")
+    late = [path.name for path, (text, end) in programs.items() if "kept.begin(" not in end and not own.search(text)]
+    assert late == []
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--help"], 0), (["everything"], 2)])
+def test_a_measurement_that_takes_no_argument_refuses_one(words, status):
+    command = [sys.executable, "-m", "validation.hosts", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == status
+    assert "usage: " in done.stdout + done.stderr
+
+
 def tracked(folder):
     """The sources of a folder, without what is compiled."""
     kinds = {".md", ".rs", ".py", ".pyi", ".csv", ".json", ".toml", ".txt", ".bin", ".png", ".svg"}

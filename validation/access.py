@@ -193,4 +193,5 @@ def intervals(found: list[dict[str, float]]) -> dict[str, list[float | None]]:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__)
     main()

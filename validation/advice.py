@@ -229,4 +229,5 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "NAME")
     main(sys.argv[1:])

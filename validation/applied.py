@@ -202,4 +202,5 @@ CHOSEN = ((1.5, "cubic"), (3, "cubic"), (10, "cubic"))
 """Rate and congestion control of the paths."""
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "COMMAND")
     main()

@@ -123,4 +123,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "FILE")
     main()

@@ -31,6 +31,7 @@ import bentpipe as bp
 from bentpipe.emulation.emulate import whole
 from bentpipe.fitting.checking import QUANTILES
 from bentpipe.fitting.slots import PLAIN_S, SAMPLES_MIN
+from validation import kept
 
 if TYPE_CHECKING:
     from bentpipe.fitting.measured import Probes
@@ -412,4 +413,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "COMMAND")
     main()

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).resolve().parent / "data"
+
+
+def begin(text: str | None, takes: str = "") -> None:
+    """Read the command line of a module before it measures.
+
+    `--help` prints `text` and ends. So does an argument of a module that takes none, with an error. `takes` names the
+    arguments that the module itself reads.
+    """
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if takes:
+        parser.add_argument("words", nargs="*", metavar=takes)
+        parser.parse_known_args()
+    else:
+        parser.parse_args()
 
 
 def load(name: str) -> Any:

@@ -137,4 +137,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__)
     main()

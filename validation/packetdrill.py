@@ -44,6 +44,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "FOLDER")
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
         sys.exit("error: no folder of scripts\n  expected python -m validation.packetdrill FOLDER")
     main(Path(sys.argv[1]))

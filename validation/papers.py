@@ -17,6 +17,7 @@ from pathlib import Path
 
 import bentpipe as bp
 from bentpipe.papers import claims, summary
+from validation import kept
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "papers"
 
@@ -50,4 +51,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "NAME")
     main()

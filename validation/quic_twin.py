@@ -16,6 +16,7 @@ import numpy as np
 
 import bentpipe as bp
 from bentpipe.statistics.estimates import estimate
+from validation import kept
 
 BYTES = 1_000_000
 RUNS = 10
@@ -98,4 +99,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__)
     main()

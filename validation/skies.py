@@ -333,4 +333,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "NAME")
     main()

@@ -341,4 +341,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "FOLDER")
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else TRACES)
