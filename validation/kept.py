@@ -14,7 +14,7 @@ DATA = Path(__file__).resolve().parent / "data"
 def begin(text: str | None, takes: str = "") -> None:
     """Read the command line of a module before it measures.
 
-    `--help` prints `text` and ends. So does an argument of a module that takes none, with an error. `takes` names the
+    `--help` prints `text` and ends. An argument of a module that takes none ends with an error. `takes` names the
     arguments that the module itself reads.
     """
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
