@@ -74,6 +74,7 @@ OTHER: dict[str, str] = {
     "rto.synack_retries": "2",
     "rto.syn_reduction_after": "1",
     "rto.reduce_in_recovery": "true",
+    "rto.whole_ack_undoes": "false",
     "rto.persist_min": '"500 ms"',
     "rto.persist_max": '"1 s"',
     "rto.persist_restarts": "false",

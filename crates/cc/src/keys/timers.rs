@@ -69,6 +69,9 @@ settings! {
         reduce_again: bool = false, "RFC 5681 §3.1";
         /// Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more.
         reduce_in_recovery: bool = true, "RFC 5681 §3.1";
+        /// Whether an expiry is undone if its first ACK acknowledges all outstanding data, with SACK in use, and part of them was
+        /// sent once only. The first segment may have been lost alone, so that RFC 5682 lets this ACK decide nothing.
+        whole_ack_undoes: bool = false, "RFC 5682 §3.1 step 2";
         /// Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`.
         duplicates: RtoDuplicates = RtoDuplicates::Restart, "RFC 5681 does not say";
     }

@@ -268,6 +268,7 @@ const WAYS: &[(&str, Change)] = &[
             rack.sack_echo = false;
         }
     }),
+    ("rto.whole_ack_undoes = true", |config| config.rto.whole_ack_undoes = true),
     ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
     ("rto.min in the place of max_ack_delay", |config| {
         if let Recovery::Rack(rack) = &mut config.recovery {

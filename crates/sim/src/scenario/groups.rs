@@ -106,7 +106,15 @@ const RTO: &[Group] = &[
     ),
     (
         "Expiry",
-        &["backoff", "backoff_max", "restart_on_fast_retransmit", "reduce_again", "reduce_in_recovery", "duplicates"],
+        &[
+            "backoff",
+            "backoff_max",
+            "restart_on_fast_retransmit",
+            "reduce_again",
+            "reduce_in_recovery",
+            "whole_ack_undoes",
+            "duplicates",
+        ],
     ),
     ("Handshake", &["syn_linear_timeouts", "syn_retries", "synack_retries", "syn_reduction_after"]),
     ("Closed window", &["persist_min", "persist_max", "persist_restarts"]),

@@ -95,6 +95,7 @@ const LINUX_6: &[Row] = &[
     row("rto.synack_retries", "5", "tcp_synack_retries = 5"),
     row("rto.syn_reduction_after", "2", "tcp_init_transfer: more than one retransmission"),
     row("rto.reduce_in_recovery", "false", "tcp_enter_loss: icsk_ca_state, high_seq"),
+    row("rto.whole_ack_undoes", "true", "tcp_process_loss: FLAG_ORIG_SACK_ACKED"),
     row("rto.persist_min", "'0 s'", "tcp_probe0_base: the timeout, 200 ms or more"),
     row("rto.persist_max", "'120 s'", "tcp_probe0_when: TCP_RTO_MAX"),
     row("rto.persist_restarts", "true", "tcp_ack_probe"),

@@ -299,8 +299,7 @@ impl Sender {
     pub(super) fn undo_if_spurious(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &mut Context) -> bool {
         let Some(undo) = &mut self.undo else { return false };
         let has_sack = cx.agreed.sack;
-        let detection = cx.config.spurious_detection;
-        let judgement = undo.judge(ack, facts, &self.space, &self.board, detection, has_sack);
+        let judgement = undo.judge(ack, facts, &self.space, &self.board, &cx.config, has_sack);
         if judgement.is_late {
             cx.counters.reorderings += u32::from(self.detector.on_late());
         }

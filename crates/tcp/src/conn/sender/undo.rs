@@ -180,10 +180,11 @@ impl Undo {
         facts: &AckFacts,
         space: &SendSpace,
         board: &Scoreboard,
-        detection: SpuriousDetection,
+        config: &Config,
         has_sack: bool,
     ) -> Judgement {
-        let by_frto = self.judge_by_frto(facts, space, board, has_sack);
+        let detection = config.spurious_detection;
+        let by_frto = self.judge_by_frto(facts, space, board, config.rto.whole_ack_undoes, has_sack);
         let Some(saved) = &mut self.saved else { return by_frto };
         if saved.until.is_some_and(|until| space.una > until) {
             self.saved = None;
@@ -220,19 +221,28 @@ impl Undo {
     /// the first report of something that was never retransmitted decides, even if it comes before. And where the timer
     /// expires in fast recovery §3.1 does without F-RTO, as SACKs of retransmissions would mislead it; which segments
     /// were never retransmitted is known here, so it is used, and waits for the ACK of the first segment.
-    fn judge_by_frto(&mut self, facts: &AckFacts, space: &SendSpace, board: &Scoreboard, has_sack: bool) -> Judgement {
+    fn judge_by_frto(
+        &mut self,
+        facts: &AckFacts,
+        space: &SendSpace,
+        board: &Scoreboard,
+        whole_ack_undoes: bool,
+        has_sack: bool,
+    ) -> Judgement {
         let nothing = Judgement::default();
         let Self { frto, saved: Some(saved), .. } = self else { return nothing };
         if *frto == Frto::Off {
             return nothing;
         }
-        if space.una >= saved.nxt {
-            // Everything is acknowledged; whether the first was late cannot be known.
-            *frto = Frto::Off;
-            return nothing;
-        }
         let delivery = board.delivery();
         let is_second = *frto == Frto::SecondAck;
+        if space.una >= saved.nxt {
+            // Everything is acknowledged. Nothing but the first segment was sent again. If the second ACK shows this, the rest was
+            // late. If the first one does, that segment alone may have been lost.
+            *frto = Frto::Off;
+            let is_late = is_second || whole_ack_undoes && has_sack && delivery.original_start < saved.nxt;
+            return Judgement { is_spurious: is_late, ..nothing };
+        }
         let was_recovering = saved.episode.phase.is_recovery();
         if has_sack && delivery.original_start < saved.nxt && (is_second || !was_recovering) {
             return Judgement { is_spurious: true, ..nothing };
