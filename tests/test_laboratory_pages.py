@@ -81,6 +81,7 @@ def test_the_page_runs_a_scenario_and_shows_what_python_computes(visitor, site):
         known = page.value("studio.finished.find(studio.time.run).at(3).goodput_bps.bulk")
         assert known == expected.find_values(3.0)["goodput_bps"]["bulk"]
         assert "limited by" in page.page.inner_text("#why")
+        assert "bentpipe why scenario.toml tries changes" in page.page.inner_text("#why")
         assert page.value("document.querySelectorAll('#topology .topology-node').length") == 2
         parts = page.value("studio.finished.find(studio.time.run).spent({ flow: 'bulk' }).parts")
         columns = {"start-up": "start_up_s", "fast recovery": "recovery_s", "congestion window": "cwnd_limited_s"}
@@ -140,6 +141,40 @@ def test_a_comparison_has_single_runs_of_each_congestion_control(visitor, site):
         said = page.page.inner_text("#compare")
         assert "single runs, without intervals" in said
         assert "bentpipe compare scenario.toml --cc reno,bbr3" in said
+        # The axis has round marks, from zero to the first one beyond all runs.
+        said = page.value(
+            "[...document.querySelectorAll('.lab-dots [text-anchor=middle]')].map((each) => each.textContent)"
+        )
+        marks = [float(mark) for mark in said]
+        most = max(run["goodput_bps"] for run in runs) / 1e6
+        assert marks == pytest.approx(np.arange(len(marks)) * marks[1])
+        assert marks[-2] < most <= marks[-1]
+        assert f"{marks[1]:e}"[0] in "125"
+        page.page.set_viewport_size({"width": 390, "height": 844})
+        scroll = "document.querySelector('#compare .lab-scroll')"
+        assert page.value(f"{scroll}.scrollWidth <= {scroll}.clientWidth")
+        page.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+def test_the_sky_plot_hides_no_name_of_a_place(visitor, site):
+    with Page(visitor, site + "#scenario=london-singapore") as page:
+        for width in (1440, 1280):
+            page.page.set_viewport_size({"width": width, "height": 800})
+            page.until("studio.ready && studio.globe.state()")
+            left, top, names = page.value("""(() => {
+                const pen = CanvasRenderingContext2D.prototype;
+                const fillText = pen.fillText;
+                const ends = [];
+                pen.fillText = function (text, x, y) {
+                    if (["London", "Singapore"].includes(text)) ends.push([x + this.measureText(text).width, y]);
+                };
+                studio.globe.draw();
+                pen.fillText = fillText;
+                const plot = document.querySelector(".globe-skyplot");
+                return [plot.offsetLeft, plot.offsetTop, ends];
+            })()""")
+            assert len(names) == 2
+            assert all(end <= left or y < top for end, y in names)
 
 
 def test_a_link_holds_the_whole_experiment(visitor, site):
@@ -270,6 +305,7 @@ def test_guides_link_each_whole_scenario_to_the_page():
     found = laboratory.add_run_links(page, "guides/a/")
     assert found.count('class="run-this"') == 1
     assert f'href="../../try/#text={laboratory.pack_text(SHORT)}&amp;run"' in found
+    assert 'class="run-this"' not in laboratory.add_run_links(f"```toml\n{SHORT}quic = {{}}\n```\n", "guides/a/")
     bundled = bp.load("geo").written[0]
     assert 'href="../../try/#scenario=geo&amp;run"' in laboratory.add_run_links(
         f"```toml\n{bundled}```\n", "gallery/geo/"

@@ -118,17 +118,28 @@
     const said = (value) => studio.format.quantity(value, unit);
     const table = element("table", { class: "lab-table" }, element("thead", {}, element("tr", {}, ...[found.isCase ? "case" : "congestion control", "runs", "least", "median", "largest"].map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows.map(({ cc, values, least, median, most }) => element("tr", {}, element("td", { class: "is-text" }, cc), element("td", {}, String(values.length)), ...(values.length ? [least, median, most].map((value) => element("td", {}, said(value))) : [element("td", { colspan: "3" }, "–")])))));
     const more = found.isCase ? "" : ` --cc ${found.names.join(",")}`;
+    const axis = axisFor(Math.max(...rows.flatMap((row) => row.values)), unit);
     parts.figure.replaceChildren(
-      element("h2", {}, METRICS[metric]),
-      dots(rows, unit),
+      element("h2", {}, [METRICS[metric], axis.name].filter(Boolean).join(", ")),
+      dots(rows, unit, axis),
       element("div", { class: "lab-scroll", tabindex: "0", role: "region", "aria-label": "Compared runs" }, table),
       element("p", { class: "studio-note" }, `A dot is a single run, the line its range, the bar the median. Seeds ${found.seeds[0]} to ${found.seeds.at(-1)}. These are single runs, without intervals and without a test. With bentpipe installed, this command gives confidence intervals:`),
       element("pre", { class: "lab-command", tabindex: "0" }, `bentpipe compare ${found.scenario.file}${more}`),
     );
   }
 
+  // Round marks from zero to the first one that is not below the largest value, in a unit that is easy to read.
+  function axisFor(largest, unit) {
+    const most = largest > 0 ? largest : 1;
+    const size = 10 ** Math.floor(Math.log10(most / 2));
+    const step = [1, 2, 5, 10].map((times) => times * size).find((each) => most / each <= 5);
+    const [divisor, name] = studio.format.scale(most, unit);
+    const marks = Array.from({ length: Math.ceil(most / step) + 1 }, (_, index) => index * step);
+    return { name, marks: marks.map((value) => [value, String(Number((value / divisor).toPrecision(4)))]), end: marks.at(-1) };
+  }
+
   // Dots by row on one axis that begins at zero.
-  function dots(rows, unit) {
+  function dots(rows, unit, { marks, end }) {
     const SVG = "http://www.w3.org/2000/svg";
     const make = (tag, attributes, text) => {
       const made = document.createElementNS(SVG, tag);
@@ -137,14 +148,13 @@
       return made;
     };
     const [width, left, right, tall] = [Math.max(260, parts.figure.clientWidth || 560), 110, 16, 30];
-    const most = Math.max(...rows.flatMap((row) => row.values), 1e-12);
-    const x = (value) => left + (value / most) * (width - left - right);
+    const x = (value) => left + (value / end) * (width - left - right);
     const height = rows.length * tall + 24;
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "lab-dots", "aria-label": rows.filter((row) => row.values.length).map((row) => `${row.cc}: ${studio.format.quantity(row.least, unit)} to ${studio.format.quantity(row.most, unit)}, median ${studio.format.quantity(row.median, unit)}`).join("; ") });
     const text = studio.palette.colour("text");
-    for (const share of [0, 0.5, 1]) {
-      svg.append(make("line", { x1: x(share * most), x2: x(share * most), y1: 0, y2: rows.length * tall, stroke: studio.palette.colour("grid") }));
-      svg.append(make("text", { x: x(share * most), y: height - 6, "text-anchor": share === 1 ? "end" : share ? "middle" : "start", fill: studio.palette.colour("soft"), "font-size": 11 }, studio.format.quantity(share * most, unit)));
+    for (const [value, said] of marks) {
+      svg.append(make("line", { x1: x(value), x2: x(value), y1: 0, y2: rows.length * tall, stroke: studio.palette.colour("grid") }));
+      svg.append(make("text", { x: x(value), y: height - 6, "text-anchor": "middle", fill: studio.palette.colour("soft"), "font-size": 11 }, said));
     }
     rows.forEach(({ cc, values, least, median, most: largest }, index) => {
       const y = (index + 0.5) * tall;

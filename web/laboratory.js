@@ -30,6 +30,7 @@
       return say(`The simulator did not start: ${error.message}. It needs a browser of 2023 or later with WebAssembly.`);
     }
     for (const view of ["plots", "topology", "globe", "why", "strip"]) studio[view].mount(at(view));
+    at("why").append(element("p", { id: "remedies", class: "studio-note", hidden: true }));
     studio.compare.mount(at("compare"), known.dictionary, { begin: () => facts && { text: studio.editor.text(), seed: facts.seed, limit_ms: limit(), file: file() }, busy });
     at("run").disabled = false;
     say("");
@@ -173,6 +174,7 @@
   function forget() {
     studio.time.set({ run: null, isDraft: true, pin: null });
     at("pin").disabled = true;
+    at("remedies").hidden = true;
     at("pin").setAttribute("aria-pressed", "false");
     at("tables").replaceChildren(element("p", { class: "studio-empty" }, "Run the scenario to see its tables."));
     say("");
@@ -248,6 +250,8 @@
     picture(answer.has_sky);
     studio.tables.show(at("tables"), done.tables, known.dictionary);
     at("pin").disabled = false;
+    at("remedies").replaceChildren("This page tries no remedies. With bentpipe installed, ", element("code", {}, about.command.replace(" run ", " why ")), " tries changes and names those that help.");
+    at("remedies").hidden = false;
     turn("curves");
     check();
     const goodput = studio.format.quantity(done.tables.summary.goodput_bps[0], "bit/s");

@@ -7,6 +7,7 @@ The page has the views of the studio, the scripts of the folder `web`, and the c
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import hashlib
 import json
@@ -150,16 +151,23 @@ def make_lessons() -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a scenario that runs without other files and without real packets."""
+    """Whether a text is a scenario that runs in the page: without other files, real packets, and QUIC."""
     try:
-        scenario = bp.loads(text)
+        flows = bp.loads(text).to_dict()["flow"].values()
     except BentpipeError:
         return False
-    return all(flow["app"]["kind"] != "port" for flow in scenario.to_dict()["flow"].values())
+    return all(flow["app"]["kind"] != "port" and "quic" not in flow for flow in flows)
+
+
+@functools.cache
+def read_scenarios() -> dict[str, str]:
+    """Read the texts of the bundled scenarios that the page runs, by name."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SHIPPED.glob("*.toml"))}
+    return {name: text for name, text in texts.items() if is_whole(text)}
 
 
 def _link(up: str, text: str, more: str = "") -> str:
-    bundled = {bundled: name for name, bundled in _scenarios().items()}
+    bundled = {bundled: name for name, bundled in read_scenarios().items()}
     asked = f"scenario={quote(bundled[text])}" if text in bundled else f"text={pack_text(text)}"
     return f'<a class="run-this" href="{up}{FOLDER}/#{asked}&amp;run{more}" target="bentpipe">Run this</a>'
 
@@ -167,7 +175,7 @@ def _link(up: str, text: str, more: str = "") -> str:
 def _fill_page(rules: dict[str, str], *, style: str, script: str, content: dict[str, str | None], site: str) -> str:
     """The page with its policy, styles, scripts and data."""
     common = {"default-src": "'none'", "img-src": "'self' data: blob:", "base-uri": "'none'", "form-action": "'none'"}
-    whole = {"scenarios": _scenarios(), "series": [*VIEW, *GRANTS, *TIMES], **content}
+    whole = {"scenarios": read_scenarios(), "series": [*VIEW, *GRANTS, *TIMES], **content}
     inside = {
         "rules": "; ".join(f"{name} {sources}" for name, sources in {**common, **rules}.items()),
         "styles": style,
@@ -183,11 +191,6 @@ def _fill_page(rules: dict[str, str], *, style: str, script: str, content: dict[
     }
     page = _read("index.html")
     return re.sub(r"\{(\w+)\}", lambda found: inside[found[1]], page)
-
-
-def _scenarios() -> dict[str, str]:
-    """The texts of the bundled scenarios."""
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(SHIPPED.glob("*.toml"))}
 
 
 def _read(name: str) -> str:

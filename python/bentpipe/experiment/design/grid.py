@@ -45,8 +45,9 @@ class Grid(Design["Sweep"]):
         self, scenario: Scenario, tell: Callable[[], object] = lambda: None, judgement: Judgement = DEFAULT
     ) -> None:
         self.scenario = scenario
-        # Time series would only cost memory.
-        self._core = scenario.replace("record.series", [])._core
+        # Time series would only cost memory. To read the scenario again without them takes as long as its first reading.
+        has_series = scenario.to_dict().get("record", {}).get("series")
+        self._core = (scenario.replace("record.series", []) if has_series else scenario)._core
         text = self._core.sweep()
         written = json.loads(text) if text else {"axes": []}
         self.axes: list[tuple[list[str], list[list[Any]]]] = [

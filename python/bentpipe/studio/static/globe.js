@@ -266,7 +266,7 @@
       this.#satellites(context, path);
       this.#footprints(context, path);
       this.#path(context, path);
-      this.#names(context, width);
+      this.#names(context, width, height);
       this.#legend(context, width, height);
       return path;
     }
@@ -502,7 +502,7 @@
       }
     }
 
-    #names(context, width) {
+    #names(context, width, height) {
       const labels = this.sky.facts.places.map((each, index) => [each.place, this.sky.count + index, true]);
       if (this.view.hover >= 0) labels.push([this.sky.name(this.view.hover), this.view.hover, false]);
       context.font = `600 ${12 * studio.letters}px ${this.family}`;
@@ -512,9 +512,10 @@
         if (!this.points[3 * node + 2]) continue;
         const [x, y] = [this.points[3 * node], this.points[3 * node + 1]];
         if (isPlace) this.#mark(context, x, y);
-        // At the edge of the picture a name goes to the other side.
+        // At the edge of the picture, and at the sky plot, a name goes to the other side.
         const wide = context.measureText(text).width;
-        const isLeft = x + 10 + wide > width || (x > width / 2 && x - 10 - wide > 0);
+        const edge = this.plot.hidden ? width : studio.skyplot.edge(width, height, y);
+        const isLeft = x + 10 + wide > edge || (x > width / 2 && x - 10 - wide > 0);
         const at = isLeft ? x - 9 - wide : x + 9;
         context.strokeStyle = this.colour("halo");
         context.strokeText(text, at, y);

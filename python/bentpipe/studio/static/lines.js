@@ -77,21 +77,29 @@
     }
     const scale = devicePixelRatio;
     const told = [];
+    peaks.sort((one, other) => other.value - one.value);
     ctx.save();
     ctx.font = `${10 * studio.letters * scale}px ${getComputedStyle(plot.root).fontFamily}`;
     ctx.textBaseline = "top";
     ctx.textAlign = "left";
-    for (const { curve, x, value } of peaks.sort((one, other) => other.value - one.value)) {
+    for (const { curve, x } of peaks) {
       ctx.fillStyle = colourOf(curve);
       ctx.beginPath();
       ctx.moveTo(x - 3 * scale, bbox.top + 5 * scale);
       ctx.lineTo(x + 3 * scale, bbox.top + 5 * scale);
       ctx.lineTo(x, bbox.top);
       ctx.fill();
+    }
+    // Values over curves and arrows, with an edge of the ground.
+    ctx.strokeStyle = studio.palette.colour("surface");
+    ctx.fillStyle = studio.palette.colour("soft");
+    ctx.lineWidth = 3 * scale;
+    ctx.lineJoin = "round";
+    for (const { curve, x, value } of peaks) {
       const text = studio.curves.said(curve, value);
       if (told.some((place) => Math.abs(place - x) < APART * scale) || x + ctx.measureText(text).width + 8 * scale > bbox.left + bbox.width) continue;
       told.push(x);
-      ctx.fillStyle = studio.palette.colour("soft");
+      ctx.strokeText(text, x + 5 * scale, bbox.top);
       ctx.fillText(text, x + 5 * scale, bbox.top);
     }
     ctx.restore();

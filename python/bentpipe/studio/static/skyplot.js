@@ -100,5 +100,8 @@
     return least !== null ? elevation >= least : sky.length([place, node]) <= reach;
   }
 
-  studio.skyplot = { draw, room, height: SIZE + WORDS };
+  // How far to the right a name at this height can be before the plot hides it.
+  const edge = (width, height, y) => (y > height - (SIZE + WORDS) * studio.letters ? width - SIZE * studio.letters : width);
+
+  studio.skyplot = { draw, room, edge, height: SIZE + WORDS };
 })();
