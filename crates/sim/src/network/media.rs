@@ -1,5 +1,4 @@
-//! Media of a run: at the start of each superframe, [`Network`](super::Network) gives their links the windows in which they
-//! may send.
+//! One medium of a run, with its links: the state that superframes and frames change.
 
 use super::carriers::{opposites, ForwardCarrier};
 use super::results::MediumGrants;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowState>,
     /// The flow of each lane.
-    pub(super) flow_of: Vec<FlowId>,
+    pub(crate) flow_of: Vec<FlowId>,
     /// The entity of each lane in series and events: its flow, or its subflow, after all flows.
     pub(crate) entity_of: Vec<FlowId>,
     pub(crate) hosts: Hosts,
