@@ -52,14 +52,8 @@ const SPREAD: [(&str, &str, usize, &str); 9] = [
 const METHODS_MAX: usize = 60;
 
 /// Crates and types that still have more methods, with their number. A number may only fall, and none is added.
-const METHODS: [(&str, &str, usize); 6] = [
-    ("sim", "LazyLink", 77),
-    ("sim", "Traffic", 79),
-    ("tcp", "Connection", 83),
-    ("tcp", "Meta", 75),
-    ("tcp", "Scoreboard", 77),
-    ("tcp", "Sender", 191),
-];
+const METHODS: [(&str, &str, usize); 4] =
+    [("tcp", "Connection", 83), ("tcp", "Meta", 75), ("tcp", "Scoreboard", 77), ("tcp", "Sender", 191)];
 
 /// Crates, each with names that two of its types may have.
 const TWICE: [(&str, &[&str]); 3] = [("sim", &[]), ("tcp", &[]), ("cc", &[])];

@@ -121,7 +121,7 @@ impl Outlook for NodeOutlook<'_> {
         let (now, spec) = (self.now, &self.scenario.links[link]);
         let link = self.advanced(link);
         let (framing, room) = (spec.framing, spec.queue.room());
-        LinkView { rate: link.rate_at(now), framing, room, queue: link.queue_view(now), up_at: link.up_at(now) }
+        LinkView { rate: link.rate_at(now), framing, room, queue: link.queue_view(now), up_at: link.gate.up_at(now) }
     }
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
@@ -131,7 +131,7 @@ impl Outlook for NodeOutlook<'_> {
             // A changing route may form a loop for some time.
             for _ in 0..self.scenario.nodes.len() {
                 let Some(link) = self.routes.link(path, node, UNROUTED) else { break };
-                sum += self.links[link].delay_at(self.now);
+                sum += self.links[link].delay.at(self.now);
                 node = self.scenario.links[link].to;
             }
             if node != end {

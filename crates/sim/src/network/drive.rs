@@ -202,11 +202,9 @@ impl Motion {
         if self.ends.traffic.group_events(at, endpoint, &mut self.ends.recorder) {
             self.review(self.now);
         }
-        if self.ends.traffic.has_group_goal(endpoint) {
-            self.ends.traffic.on_group_goal(at, endpoint, &mut self.ends.recorder);
-            if self.observers.is_any {
-                self.show_completions(endpoint);
-            }
+        let is_over = self.ends.traffic.end_group_wait(at, endpoint, &mut self.ends.recorder);
+        if is_over && self.observers.is_any {
+            self.show_completions(endpoint);
         }
         // The application may have closed, or given more data.
         self.transmit_by_turns(at, endpoint);

@@ -147,11 +147,11 @@ impl Links {
         } else if packet.is_truncated() {
             Cause::Outage
         } else if packet.is_erased() {
-            self.all[link].cause_of_erasure()
+            self.all[link].layer2.take_cause()
         } else {
             return None;
         };
-        self.all[link].count_lost();
+        self.all[link].counters.note_lost();
         Some(cause)
     }
 }

@@ -126,7 +126,7 @@ impl Motion {
     fn sample(&mut self) {
         self.advance_links();
         let links = |series| self.links.all.iter().map(move |link| link.sample(series));
-        self.ends.recorder.on_sample(self.now, |series| self.ends.traffic.samples(series), links);
+        self.ends.recorder.on_sample(self.now, |series| self.ends.traffic.report().samples(series), links);
         self.links.all.iter_mut().for_each(LazyLink::renew_levels);
         self.review(self.now);
         self.schedule.set(Source::Sampler, self.ends.recorder.next_wakeup());

@@ -240,7 +240,7 @@ impl SharedMedia {
                 SharedMedium::Slots(slots) => {
                     for (terminal, &link) in slots.links.iter().enumerate() {
                         let (waveform, requested) = (slots.plan.waveform(terminal), slots.plan.requested(terminal));
-                        links[link].note_plan(waveform, requested);
+                        links[link].layer2.note_plan(waveform, requested);
                     }
                 }
                 SharedMedium::Frames(carrier) => carrier.note_modcods(now, links),

@@ -21,7 +21,7 @@ use crate::link::Service;
 use crate::packet::{Packet, PacketKind};
 use crate::record::{LossPlace, Names};
 use crate::spec::{App, Scenario};
-use crate::traffic::Traffic;
+use crate::traffic::{EngineEnd, Traffic};
 use bentpipe_tcp::{Flags, SendLimit};
 use bentpipe_units::Time;
 use queues::LinkTrails;
@@ -322,7 +322,7 @@ impl CriticalPaths {
     /// Starts the trail of a datagram of an engine. The network cannot see which of them repeat data.
     fn on_sent_by_engine(&mut self, Scene { now, traffic, .. }: Scene<'_>, packet: &Packet) {
         let endpoint = packet.endpoint().peer();
-        let is_open = traffic.is_engine_established(endpoint);
+        let is_open = traffic.engine_end(endpoint).is_some_and(EngineEnd::is_established);
         let sends_data = traffic.hosts[endpoint].sends_data;
         let known = self.end(endpoint).filter(|end| !self.is_over(end.trail.story)).cloned();
         let mut trail = match &known {
@@ -369,10 +369,11 @@ impl CriticalPaths {
         if trail.story == DATAGRAM || self.is_over(trail.story) || is_older {
             return;
         }
-        if let Some(state) = traffic.engine_state(endpoint) {
+        if let Some(engine) = traffic.engine_end(endpoint) {
+            let state = engine.state();
             let in_slow_start = state.ssthresh.is_none_or(|ssthresh| state.cwnd < ssthresh);
             // Before this packet: data that was waiting then leaves because of it, and new data answers it.
-            let limit = traffic.engine_has_more(endpoint).then_some(SendLimit::CongestionWindow);
+            let limit = engine.has_more().then_some(SendLimit::CongestionWindow);
             return self.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: true });
         }
         let conn = &traffic.hosts[endpoint].conn;
