@@ -32,7 +32,7 @@ const IMPLS_MAX: usize = 3;
 
 /// Crates and types with more, with the number of files and the reason. A number may only fall.
 const SPREAD: [(&str, &str, usize, &str); 9] = [
-    ("sim", "Network", 10, "one file is one step of a packet; parts own the state that only they change"),
+    ("sim", "Motion", 4, "one file is one step of a packet; its parts own the state that only they change"),
     ("sim", "Scenario", 7, "plain values; each file answers one kind of question about them"),
     ("sim", "Sketch", 4, "a random network is drawn by topic"),
     (
@@ -47,6 +47,13 @@ const SPREAD: [(&str, &str, usize, &str); 9] = [
     ("tcp", "Scoreboard", 5, "one file is one kind of evidence, over the same runs"),
     ("tcp", "Sender", 11, "one file is one step of an ACK or of a departure"),
 ];
+
+/// Largest number of methods in the inherent `impl` blocks of a type.
+const METHODS_MAX: usize = 60;
+
+/// Crates and types that still have more methods, with their number. A number may only fall, and none is added.
+const METHODS: [(&str, &str, usize); 4] =
+    [("tcp", "Connection", 83), ("tcp", "Meta", 75), ("tcp", "Scoreboard", 77), ("tcp", "Sender", 191)];
 
 /// Crates, each with names that two of its types may have.
 const TWICE: [(&str, &[&str]); 3] = [("sim", &[]), ("tcp", &[]), ("cc", &[])];
@@ -218,6 +225,91 @@ fn a_type_is_implemented_in_few_files() {
     });
     let gone = SPREAD.iter().filter(|(krate, name, ..)| !found.contains_key(&(*krate, *name)));
     none(findings.chain(gone.map(|(krate, name, ..)| format!("{krate}: {name} is not found: take it off the list"))));
+}
+
+/// Folders and files of modules that exist only for tests, without the ending of a file.
+fn modules_of_tests(files: &[File]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in files.iter().filter(|file| file.has_ending(&[".rs"])) {
+        let folder = ["/lib.rs", "/mod.rs", ".rs"].iter().find_map(|ending| file.name.strip_suffix(ending));
+        for rest in file.text.split("#[cfg(test)]\n").skip(1) {
+            let declared = rest.strip_prefix("pub(crate) ").unwrap_or(rest).strip_prefix("mod ");
+            if let (Some(folder), Some((name, _))) = (folder, declared.and_then(|rest| rest.split_once(';'))) {
+                found.insert(format!("{folder}/{name}"));
+            }
+        }
+    }
+    found
+}
+
+/// The type of each method of an inherent `impl`, without those for tests.
+fn methods(file: &File) -> Vec<&str> {
+    let (mut found, mut of, mut is_for_tests) = (Vec::new(), None, false);
+    for (_, line) in file.lines() {
+        if line == "}" {
+            of = None;
+        } else if let Some(name) = implemented(line) {
+            of = Some(name).filter(|_| !is_for_tests && !line.ends_with("{}"));
+        }
+        let is_method = |rest: &str| {
+            let rest = match rest.strip_prefix("pub") {
+                Some(limit) if limit.starts_with('(') => limit.split_once(") ").map_or("", |(_, rest)| rest),
+                Some(rest) => rest.trim_start(),
+                None => rest,
+            };
+            ["fn ", "const fn ", "unsafe fn "].iter().any(|begin| rest.starts_with(begin))
+        };
+        if line.strip_prefix("    ").is_some_and(is_method) && !is_for_tests {
+            found.extend(of);
+        }
+        is_for_tests = match line.trim() {
+            "#[cfg(test)]" => true,
+            rest => is_for_tests && (rest.starts_with("#[") || rest.starts_with("//")),
+        };
+    }
+    found
+}
+
+/// A type with many methods has parts that own some of its state: a method of a part cannot reach the others.
+#[test]
+fn a_type_has_few_methods() {
+    let files = files();
+    let of_tests = modules_of_tests(&files);
+    let is_for_tests = |file: &File| {
+        let path = file.name.trim_end_matches(".rs");
+        file.is_test() || of_tests.iter().any(|module| Path::new(path).starts_with(module))
+    };
+    let mut found: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.has_ending(&[".rs"]) && !is_for_tests(file)) {
+        if let Some((krate, _)) = file.name.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) {
+            methods(file).into_iter().for_each(|name| *found.entry((krate, name)).or_default() += 1);
+        }
+    }
+    let listed =
+        |of: (&str, &str)| METHODS.iter().find(|(krate, name, _)| (*krate, *name) == of).map(|(.., count)| *count);
+    let findings = found.iter().filter_map(|(&(krate, name), &count)| match listed((krate, name)) {
+        Some(_) if count <= METHODS_MAX => Some(format!("{krate}: {name} has {count} methods: take it off the list")),
+        Some(allowed) if count < allowed => {
+            Some(format!("{krate}: {name} has {count} methods: lower its number {allowed}"))
+        }
+        allowed => {
+            let most = allowed.unwrap_or(METHODS_MAX);
+            (count > most).then(|| format!("{krate}: {name} has {count} methods; allowed are {most}"))
+        }
+    });
+    let gone = METHODS.iter().filter(|(krate, name, _)| !found.contains_key(&(*krate, *name)));
+    none(findings.chain(gone.map(|(krate, name, _)| format!("{krate}: {name} is not found: take it off the list"))));
+}
+
+#[test]
+fn methods_are_recognised() {
+    let text = "impl<T: Copy> Plain<T> {\n    pub(super) fn a(&self) {}\n    const fn b() {}\n    pub fn c<F: Fn()>(f: F) {\n        \
+                fn inner() {}\n    }\n    /// Of tests.\n    #[cfg(test)]\n    pub(crate) fn d() {}\n}\nimpl Clone for Plain<u8> \
+                {\n    fn clone(&self) {}\n}\n#[cfg(test)]\nimpl Plain<u8> {\n    fn e() {}\n}\nfn free() {}\n";
+    let file = File { name: "plain.rs".into(), text: text.into() };
+    assert_eq!(methods(&file), ["Plain"; 3]);
+    let lib = File { name: "crates/x/src/lib.rs".into(), text: "#[cfg(test)]\nmod swarm;\nmod rest;\n".into() };
+    assert_eq!(modules_of_tests(&[lib]), BTreeSet::from(["crates/x/src/swarm".to_owned()]));
 }
 
 #[test]

@@ -235,7 +235,7 @@ mod tests {
         let framed = Link { framing: Framing::Aal5 { header: 8 }, ..link(first, 1) };
         let (arrivals, link) = arrivals(&framed, 1);
         assert_eq!(arrivals, [(32.332, false)]);
-        assert_eq!(link.arq().map(|arq| arq.resent_bytes), Some(1000));
+        assert_eq!(link.layer2.arq().map(|arq| arq.resent_bytes), Some(1000));
     }
 
     /// `docs/specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets stay damaged, and each is sent 1.11 times.

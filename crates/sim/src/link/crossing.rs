@@ -41,7 +41,7 @@ impl LazyLink {
     pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         let crossing = self.book(now, packet.length(), Time::NEVER);
         let (Crossing::At(arrival) | Crossing::Damaged(arrival)) = crossing else {
-            self.lose(now, *packet, Cause::QueueOverflow, losses);
+            self.counters.lose(now, *packet, Cause::QueueOverflow, losses);
             return None;
         };
         let was_empty = self.ring.len() == 0;

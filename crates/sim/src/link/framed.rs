@@ -109,8 +109,8 @@ impl Framed {
     /// Accepts a packet.
     pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
         link.counters.offered += 1;
-        if let Some(cause) = link.refusal(now, packet) {
-            return link.lose(now, *packet, cause, losses);
+        if let Some(cause) = link.gate.refusal(now, packet) {
+            return link.counters.lose(now, *packet, cause, losses);
         }
         link.note_level();
         let before = losses.len();
@@ -123,7 +123,7 @@ impl Framed {
             }
             queue => {
                 queue.enqueue(now, packet, losses);
-                link.count_dropped(now, &mut losses[before..]);
+                link.counters.note_dropped(now, &mut losses[before..]);
                 name_dropped(now, &mut self.channel.measured, self.channel.needed, &mut losses[before..]);
             }
         }
@@ -133,7 +133,7 @@ impl Framed {
 
     /// Whether the link is up at `now`. An outage may flush the packets that wait.
     fn is_up(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) -> bool {
-        let Some(outages) = &mut link.outages else { return true };
+        let Some(outages) = &mut link.gate.outages else { return true };
         if outages.uptime(now).0 <= now {
             return true;
         }
@@ -141,7 +141,7 @@ impl Framed {
             let before = losses.len();
             losses.extend(self.take_head().map(|packet| (packet, Cause::Outage)));
             link.queue.flush(losses);
-            link.count_dropped(now, &mut losses[before..]);
+            link.counters.note_dropped(now, &mut losses[before..]);
         }
         false
     }
@@ -151,7 +151,7 @@ impl Framed {
         if self.head.is_none() {
             let before = losses.len();
             let next = link.queue.dequeue(now, losses);
-            link.count_dropped(now, &mut losses[before..]);
+            link.counters.note_dropped(now, &mut losses[before..]);
             self.head = next.map(|packet| Head::of(packet, link));
         }
         self.head.map(|head| head.rest)
@@ -302,7 +302,7 @@ impl Head {
 impl FrameChannel {
     /// The loss of a frame at the terminal. Its signal counts when the frame has arrived.
     fn fate(&mut self, link: &mut ServedParts<'_>, frame: &Frame, number: u64) -> Option<Loss> {
-        if let Some(outages) = &mut link.outages {
+        if let Some(outages) = &mut link.gate.outages {
             let (up, down) = outages.uptime(frame.starts);
             if up > frame.starts || down < frame.ends {
                 return Some(Loss::Down(if up > frame.starts { frame.starts } else { down }));

@@ -111,8 +111,8 @@ impl Granted {
     pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
         link.counters.offered += 1;
         self.serve(link, now, losses);
-        if let Some(cause) = link.refusal(now, packet) {
-            return link.lose(now, *packet, cause, losses);
+        if let Some(cause) = link.gate.refusal(now, packet) {
+            return link.counters.lose(now, *packet, cause, losses);
         }
         link.note_level();
         self.arrived[self.class_of(packet)] += packet.size();
@@ -126,13 +126,13 @@ impl Granted {
                     link.waits.record_zero();
                     self.start(link, now, &waiting);
                 } else if queue.push(&waiting).is_none() {
-                    link.lose(now, *packet, Cause::QueueOverflow, losses);
+                    link.counters.lose(now, *packet, Cause::QueueOverflow, losses);
                     name_dropped(now, &mut self.channel.signal, self.channel.needed, &mut losses[before..]);
                 }
             }
             queue => {
                 queue.enqueue(now, packet, losses);
-                link.count_dropped(now, &mut losses[before..]);
+                link.counters.note_dropped(now, &mut losses[before..]);
                 name_dropped(now, &mut self.channel.signal, self.channel.needed, &mut losses[before..]);
                 self.serve(link, now, losses);
             }
@@ -156,7 +156,7 @@ impl Granted {
             }
             let before = losses.len();
             let next = link.queue.dequeue(start, losses);
-            link.count_dropped(start, &mut losses[before..]);
+            link.counters.note_dropped(start, &mut losses[before..]);
             let Some(packet) = next else { break };
             link.waits.record_span(start.saturating_since(packet.at));
             self.start(link, start, &packet);
@@ -248,16 +248,16 @@ impl Granted {
     /// The state of the terminal at `now`, the start of a superframe. A link that is down has lost its packet in service.
     pub(super) fn demand(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) -> Demand {
         self.serve(link, now, losses);
-        let is_up = link.outages.as_ref().is_none_or(|outages| outages.up_at(now) <= now);
+        let is_up = link.gate.is_up(now);
         if !is_up {
             let lost = self.packer.reset().unwrap_or(Loss::Down(now));
             if let Some(service) = self.held {
                 self.send(link, service, now, Some(lost));
             }
-            if link.closed(now) == Some(Cause::Outage) {
+            if link.gate.closed(now) == Some(Cause::Outage) {
                 let before = losses.len();
                 link.queue.flush(losses);
-                link.count_dropped(now, &mut losses[before..]);
+                link.counters.note_dropped(now, &mut losses[before..]);
             }
         }
         self.channel.signal.seek(now);
@@ -275,13 +275,7 @@ impl Granted {
                 waiting[self.class_of(&held.packet)].backlog += rest;
             }
         }
-        Demand {
-            waiting,
-            es_n0_db: self.channel.signal.value(),
-            is_up,
-            until: link.outages.as_ref().map_or(Time::NEVER, |outages| outages.changes_at(now)),
-            handed: None,
-        }
+        Demand { waiting, es_n0_db: self.channel.signal.value(), is_up, until: link.gate.changes_at(now), handed: None }
     }
 
     /// The request class of a packet: the last one for higher numbers, as in queues.

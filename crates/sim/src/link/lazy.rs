@@ -1,14 +1,13 @@
 //! Serves a link lazily: queue, server, errors and propagation. See [`link`](super).
 
-use super::arq::ArqState;
-use super::bucket::Buckets;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
-use super::framed::{Framed, OnCarrier};
+use super::framed::OnCarrier;
+use super::gate::Gate;
 use super::granted::Granted;
 use super::journal::Service;
+use super::layer2::{Layer2, Layer2Kind};
 use super::levels::Levels;
-use super::outages::Outages;
 use super::plain::{FastPath, Plain};
 use super::processing::Processing;
 use super::profile::{DelayCursor, RateCursor};
@@ -20,7 +19,7 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Link as Spec, Medium, MediumKind, Order, Profile, Terminal, Waiting};
+use crate::spec::{Absence, Effect, Link as Spec, Medium, Order, Profile, Terminal, Waiting};
 use bentpipe_access::{Demand, Window};
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -43,32 +42,18 @@ pub(crate) struct LazyLink {
     pub(super) reorders: bool,
     pub(super) last_arrival: Time,
     pub(super) waits: Histogram,
-    pub(super) counters: LinkCounters,
+    pub(crate) counters: LinkCounters,
     pub(super) error: ErrorProcess,
-    pub(super) outages: Option<Box<Outages>>,
-    pub(super) buckets: Option<Box<Buckets>>,
+    pub(crate) gate: Gate,
     pub(super) queue: AnyQueue,
     /// Start of the last transmission on the slow path: later than its departure from the queue if the link was down.
     pub(super) sending_since: Time,
     pub(super) rate: RateCursor,
-    pub(super) delay: DelayCursor,
-    pub(super) layer2: Option<Box<Layer2>>,
+    pub(crate) delay: DelayCursor,
+    pub(crate) layer2: Layer2,
     pub(super) wire: Wire,
     /// If the record has samples of the queue.
     pub(super) levels: Option<Box<Levels>>,
-}
-
-/// Service of a link that sends its packets otherwise than once, at its rate. One box, so that a link takes no more lines of
-/// the cache.
-#[derive(Clone, Debug)]
-pub(super) enum Layer2 {
-    /// Retransmissions of damaged packets.
-    Arq(ArqState),
-    /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A separate box, since it
-    /// is many times the state of the ARQ.
-    Granted(Box<Granted>),
-    /// Frames of a forward carrier, as above.
-    Framed(Box<Framed>),
 }
 
 impl LazyLink {
@@ -85,9 +70,8 @@ impl LazyLink {
             delay: DelayCursor::new(spec, seed, end),
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
-            outages: Outages::of(spec, &[], seed, end).map(Box::new),
-            buckets: Buckets::of(spec).map(Box::new),
-            layer2: ArqState::of(spec, seed, end).map(|arq| Box::new(Layer2::Arq(arq))),
+            gate: Gate::of(spec, &[], seed, end),
+            layer2: Layer2::of(spec, seed, end),
             reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             processing: None,
             wire: Wire::of(spec),
@@ -99,7 +83,7 @@ impl LazyLink {
 
     /// The link with these absences.
     pub(crate) fn with_absences(self, spec: &Spec, absences: &[Absence], seed: u64, end: Time) -> Self {
-        Self { outages: Outages::of(spec, absences, seed, end).map(Box::new), ..self }
+        Self { gate: Gate::of(spec, absences, seed, end), ..self }
     }
 
     /// The link with the processing time of a host.
@@ -109,21 +93,13 @@ impl LazyLink {
 
     /// The link in its medium. Call last.
     pub(crate) fn in_medium(self, spec: &Spec, terminal: &Terminal, medium: &Medium, seed: u64) -> Self {
-        let (name, is_traced) = (spec.name.as_str(), self.wire.has_journal());
-        let layer2 = match &medium.kind {
-            MediumKind::MfTdma(_) | MediumKind::LeoCell(_) => {
-                let (rule, needed) = (medium.kind.losses(), medium.kind.needed_signal());
-                let granted = Granted::of(terminal, rule, needed, self.outages.as_deref(), (name, seed), is_traced);
-                Layer2::Granted(Box::new(granted))
-            }
-            MediumKind::Tdm(tdm) => Layer2::Framed(Box::new(Framed::of(terminal, tdm, (name, seed), is_traced))),
-        };
-        Self { layer2: Some(Box::new(layer2)), ..self }
+        let (outages, is_traced) = (self.gate.outages.as_deref(), self.wire.has_journal());
+        Self { layer2: Layer2::in_medium(spec, (terminal, medium), outages, seed, is_traced), ..self }
     }
 
     /// Makes the link plain if it can be. Its queue must not be read between the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
-        let is_steady = self.outages.is_none() && self.layer2.is_none() && self.buckets.is_none();
+        let is_steady = self.gate.is_always_open() && self.layer2.is_none();
         match (&self.queue, &spec.rate, self.delay.constant()) {
             (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
                 let plain = Some(Box::new(Plain::new(queue.limit())));
@@ -136,43 +112,21 @@ impl LazyLink {
     /// Accepts a packet on a link of any kind. Returns the link's next event if it changes.
     pub(crate) fn accept_any(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         match self.layer2_parts() {
-            (Some(Layer2::Granted(granted)), mut link) => granted.accept(&mut link, now, packet, losses),
-            (Some(Layer2::Framed(framed)), mut link) => framed.accept(&mut link, now, packet, losses),
+            (Some(Layer2Kind::Granted(granted)), mut link) => granted.accept(&mut link, now, packet, losses),
+            (Some(Layer2Kind::Framed(framed)), mut link) => framed.accept(&mut link, now, packet, losses),
             _ => return self.accept(now, packet, losses),
         }
         Some(self.next_event())
     }
 
-    pub(super) fn arq(&self) -> Option<&ArqState> {
-        match self.layer2.as_deref() {
-            Some(Layer2::Arq(arq)) => Some(arq),
-            _ => None,
-        }
-    }
-
-    pub(super) fn granted(&self) -> Option<&Granted> {
-        match self.layer2.as_deref() {
-            Some(Layer2::Granted(granted)) => Some(granted),
-            _ => None,
-        }
-    }
-
-    pub(super) fn framed(&self) -> Option<&Framed> {
-        match self.layer2.as_deref() {
-            Some(Layer2::Framed(framed)) => Some(framed),
-            _ => None,
-        }
-    }
-
     /// The service of the link, and the parts that a medium serves.
-    fn layer2_parts(&mut self) -> (Option<&mut Layer2>, ServedParts<'_>) {
+    fn layer2_parts(&mut self) -> (Option<&mut Layer2Kind>, ServedParts<'_>) {
         let parts = ServedParts {
             queue: &mut self.queue,
             ring: &mut self.ring,
             error: &mut self.error,
             errors_erase: self.errors_erase,
-            outages: self.outages.as_deref_mut(),
-            buckets: self.buckets.as_deref_mut(),
+            gate: &mut self.gate,
             delay: &mut self.delay,
             processing: self.processing.as_deref_mut(),
             wire: &mut self.wire,
@@ -182,18 +136,18 @@ impl LazyLink {
             waits: &mut self.waits,
             levels: self.levels.as_deref_mut(),
         };
-        (self.layer2.as_deref_mut(), parts)
+        (self.layer2.0.as_deref_mut(), parts)
     }
 
     /// Calls `act` with the state of a link with granted bursts. `None` for other links.
     fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut ServedParts<'_>) -> T) -> Option<T> {
-        let (Some(Layer2::Granted(granted)), mut parts) = self.layer2_parts() else { return None };
+        let (Some(Layer2Kind::Granted(granted)), mut parts) = self.layer2_parts() else { return None };
         Some(act(granted, &mut parts))
     }
 
     /// The link as its forward carrier uses it. `None` for other links.
     pub(crate) fn on_carrier(&mut self) -> Option<OnCarrier<'_>> {
-        let (Some(Layer2::Framed(framed)), link) = self.layer2_parts() else { return None };
+        let (Some(Layer2Kind::Framed(framed)), link) = self.layer2_parts() else { return None };
         Some(OnCarrier { framed, link })
     }
 
@@ -209,18 +163,9 @@ impl LazyLink {
 
     /// The next event of a link of any kind: an arrival, or a burst for a waiting packet.
     pub(crate) fn next_event(&self) -> Time {
-        match self.granted() {
+        match self.layer2.granted() {
             Some(granted) if self.ring.len() == 0 => granted.next_service(self.queue.len()),
             _ => self.next_arrival(),
-        }
-    }
-
-    /// The cause of loss of the erased packet that has just left the ring.
-    pub(crate) fn cause_of_erasure(&mut self) -> Cause {
-        match self.layer2.as_deref_mut() {
-            Some(Layer2::Granted(granted)) => granted.take_cause(),
-            Some(Layer2::Framed(framed)) => framed.take_cause(),
-            _ => Cause::LinkLoss,
         }
     }
 
@@ -243,9 +188,9 @@ impl LazyLink {
     fn take_in(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.serve(now, losses);
         let was_empty = self.ring.len() == 0;
-        if self.outages.is_some() || self.buckets.is_some() {
-            if let Some(cause) = self.refusal(now, packet) {
-                self.lose(now, *packet, cause, losses);
+        if !self.gate.is_always_open() {
+            if let Some(cause) = self.gate.refusal(now, packet) {
+                self.counters.lose(now, *packet, cause, losses);
                 return None;
             }
         }
@@ -265,7 +210,7 @@ impl LazyLink {
                 levels.note((queue.len(), queue.bytes()));
             }
         } else {
-            self.lose(now, *packet, Cause::QueueOverflow, losses);
+            self.counters.lose(now, *packet, Cause::QueueOverflow, losses);
         }
         None
     }
@@ -277,7 +222,7 @@ impl LazyLink {
         self.note_level();
         self.queue.enqueue(now, packet, losses);
         let next = if self.free_at <= now { self.queue.dequeue(now, losses) } else { None };
-        self.count_dropped(now, &mut losses[before..]);
+        self.counters.note_dropped(now, &mut losses[before..]);
         self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
         self.note_level();
         let next = next?;
@@ -324,9 +269,9 @@ impl LazyLink {
             return self.settle();
         }
         match self.layer2_parts() {
-            (Some(Layer2::Granted(granted)), mut link) => granted.serve(&mut link, now, losses),
+            (Some(Layer2Kind::Granted(granted)), mut link) => granted.serve(&mut link, now, losses),
             // Its carrier serves it.
-            (Some(Layer2::Framed(_)), _) => {}
+            (Some(Layer2Kind::Framed(_)), _) => {}
             _ => self.serve(now, losses),
         }
     }
@@ -340,7 +285,7 @@ impl LazyLink {
         }
         while self.free_at <= now {
             let packet = match &mut self.queue {
-                AnyQueue::DropTail(queue) if self.outages.is_none() || queue.len() == 0 => queue.pop(),
+                AnyQueue::DropTail(queue) if self.gate.outages.is_none() || queue.len() == 0 => queue.pop(),
                 _ => self.ask(losses),
             };
             let Some(packet) = packet else { break };
@@ -353,7 +298,7 @@ impl LazyLink {
     #[inline(never)]
     fn ask(&mut self, losses: &mut Losses) -> Option<Packet> {
         let before = losses.len();
-        if let Some(outages) = &mut self.outages {
+        if let Some(outages) = &mut self.gate.outages {
             if outages.rests(self.free_at) {
                 return None;
             }
@@ -362,14 +307,8 @@ impl LazyLink {
             }
         }
         let packet = self.queue.dequeue(self.free_at, losses);
-        self.count_dropped(self.free_at, &mut losses[before..]);
+        self.counters.note_dropped(self.free_at, &mut losses[before..]);
         packet
-    }
-
-    /// Counts the losses of the queue at this instant.
-    fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
-        self.counters.dropped += lost.len() as u64;
-        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
 
     /// The arrival of the head, or [`Time::NEVER`]. If a waiting packet may arrive before it: the start of its transmission.
@@ -383,26 +322,21 @@ impl LazyLink {
 
     /// Packets on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
-        let in_service = self.in_service();
+        let in_service = self.layer2.in_service();
         self.ring.len() + self.queue.len() + in_service
-    }
-
-    /// Packets in a medium that have left the queue without an arrival.
-    fn in_service(&self) -> usize {
-        self.granted().map_or(0, Granted::in_service) + self.framed().map_or(0, Framed::in_service)
     }
 
     /// Time busy up to `now`. A packet in transmission counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
-        if let Some(framed) = self.framed() {
+        if let Some(framed) = self.layer2.framed() {
             return framed.busy_ps(now);
         }
-        if let Some(granted) = self.granted() {
+        if let Some(granted) = self.layer2.granted() {
             return granted.busy_ps(now);
         }
         let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
         // After an interruption a link may be ahead of `now` by more than the current transmission.
-        self.counters.busy_ps.saturating_sub(unsent) + self.arq().map_or(0, |arq| arq.busy_ps(now))
+        self.counters.busy_ps.saturating_sub(unsent) + self.layer2.arq().map_or(0, |arq| arq.busy_ps(now))
     }
 
     /// Starts a transmission at `at`. Returns the packet in the ring, which points to its next hop.
@@ -425,18 +359,17 @@ impl LazyLink {
     #[inline(never)]
     fn send_slowly(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
-        let (up, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
-        let begin = self.buckets.as_mut().map_or(up, |buckets| buckets.begin(up, down_at, size));
+        let [up, begin, down_at] = self.gate.begin(at, size);
         let wire = self.wire.size(size);
         let full = self.rate.finish(begin, wire);
-        let full = self.arq().map_or(full, |arq| arq.postpone(begin, full));
+        let full = self.layer2.arq().map_or(full, |arq| arq.postpone(begin, full));
         let finish = full.min(down_at);
         // A link whose rate is zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
         let mut has_error = self.error.has_error(finish, self.counters.carried - 1, wire);
         let mut sent = finish;
-        if let Some(Layer2::Arq(arq)) = self.layer2.as_deref_mut() {
+        if let Some(arq) = self.layer2.arq_mut() {
             arq.note_packet(self.sending_since, finish);
             if has_error {
                 (sent, has_error) = arq.repair(finish, [size, wire], &mut self.rate, &mut self.delay);
@@ -475,7 +408,7 @@ impl LazyLink {
         if full > down_at {
             slot.truncate();
         }
-        if let Some(outages) = &self.outages {
+        if let Some(outages) = &self.gate.outages {
             if (full > down_at && outages.is_away(finish)) || outages.cuts(finish, slot.at) {
                 slot.cut_off();
             }
@@ -490,7 +423,7 @@ impl LazyLink {
 
     /// Assumes that the next packet has this size, too.
     fn note_fast_path(&mut self, size: u32) {
-        let is_steady = self.outages.is_none() && self.layer2.is_none() && self.buckets.is_none();
+        let is_steady = self.gate.is_always_open() && self.layer2.is_none();
         if is_steady && self.error.is_none() && self.processing.is_none() {
             if let (Some(sending), Some(delay)) =
                 (self.rate.constant(self.wire.size(size.into())), self.delay.constant())
@@ -500,37 +433,11 @@ impl LazyLink {
         }
     }
 
-    /// The first instant from `at` when the link is up, and the next when it goes down.
-    #[cold]
-    fn uptime(&mut self, at: Time) -> (Time, Time) {
-        let Some(outages) = &mut self.outages else { return (at, Time::NEVER) };
-        outages.uptime(at)
-    }
-
-    pub(super) fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
-        self.counters.dropped += 1;
-        packet.at = now;
-        losses.push((packet, cause));
-    }
-
-    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
-    pub(crate) fn closed(&mut self, now: Time) -> Option<Cause> {
-        self.outages.as_mut()?.closed(now)
-    }
-
-    /// The cause of loss of a packet that is offered now, if the link is closed or its token buckets do not admit it.
-    fn refusal(&mut self, now: Time, packet: &Packet) -> Option<Cause> {
-        self.closed(now).or_else(|| self.buckets.as_mut()?.refusal(now, packet.size()))
-    }
-
     /// Removes the link from the network. Waiting packets are lost, moved to `left`, or kept. The fate of packets on the link
     /// was decided when they were sent.
     pub(crate) fn take_away(&mut self, now: Time, waiting: Waiting, losses: &mut Losses, left: &mut Vec<Packet>) {
         self.advance(now, losses);
-        let head = match self.layer2.as_deref_mut() {
-            Some(Layer2::Framed(framed)) if waiting != Waiting::Kept => framed.take_head(),
-            _ => None,
-        };
+        let head = if waiting == Waiting::Kept { None } else { self.layer2.take_head() };
         match waiting {
             Waiting::Kept => {}
             Waiting::Rerouted | Waiting::Moved => {
@@ -540,14 +447,14 @@ impl LazyLink {
             Waiting::Lost => {
                 let mut lost: Vec<_> = head.into_iter().collect();
                 self.queue.extract(&mut |_| true, &mut lost);
-                lost.into_iter().for_each(|packet| self.lose(now, packet, Cause::Handover, losses));
+                lost.into_iter().for_each(|packet| self.counters.lose(now, packet, Cause::Handover, losses));
             }
         }
     }
 
     /// The waiting packets, for a middlebox of the node. Call `advance` before.
     pub(crate) fn queue_view(&self, now: Time) -> QueueView {
-        let is_sending = self.free_at > now || self.in_service() > 0;
+        let is_sending = self.free_at > now || self.layer2.in_service() > 0;
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 
@@ -563,38 +470,6 @@ impl LazyLink {
 
     /// The rate at `now`, as far as a shaper permits.
     pub(crate) fn rate_at(&mut self, now: Time) -> Rate {
-        let shaped = self.buckets.as_ref().and_then(|buckets| buckets.shaped());
-        shaped.map_or(self.rate.at(now), |shaped| shaped.min(self.rate.at(now)))
-    }
-
-    /// The first instant from `now` when the link is present and up.
-    pub(crate) fn up_at(&self, now: Time) -> Time {
-        self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
-    }
-
-    /// Whether the link is there and has no outage.
-    pub(crate) fn is_up(&self, now: Time) -> bool {
-        self.outages.as_ref().is_none_or(|outages| outages.up_at(now) <= now)
-    }
-
-    /// The first instant after `now` at which the link goes away or down, or comes back.
-    pub(crate) fn changes_at(&self, now: Time) -> Time {
-        self.outages.as_ref().map_or(Time::NEVER, |outages| outages.changes_at(now))
-    }
-
-    /// The delay of a packet that leaves at `now`.
-    pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
-        self.delay.at(now)
-    }
-
-    /// Counts a packet that its carrier refused for this link and others.
-    pub(crate) fn count_refused(&mut self) {
-        self.counters.offered += 1;
-        self.counters.dropped += 1;
-    }
-
-    /// Counts a packet that was truncated or erased on this link.
-    pub(crate) fn count_lost(&mut self) {
-        self.counters.dropped += 1;
+        self.gate.shaped().map_or(self.rate.at(now), |shaped| shaped.min(self.rate.at(now)))
     }
 }

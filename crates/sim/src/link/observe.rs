@@ -2,16 +2,14 @@
 
 use super::counters::LinkAtEnd;
 use super::counters::LinkCounters;
-use super::granted::GrantCounts;
 use super::journal::{Journal, Service};
-use super::lazy::Layer2;
+use super::layer2::Layer2Kind;
 use super::lazy::LazyLink;
 use super::levels::Levels;
 use super::queue::Discipline;
 use crate::dictionary::{LinkRow, LinkSeries};
 use crate::record::{ratio, Sample};
-use bentpipe_access::Waveform;
-use bentpipe_units::{Rate, Time};
+use bentpipe_units::Time;
 
 impl LazyLink {
     /// Adds a journal of all services. The link is then never plain, and its packets never take the fast path.
@@ -30,14 +28,14 @@ impl LazyLink {
     pub(crate) fn at_end(&self, now: Time) -> LinkAtEnd {
         // On a link that is away, the first packet has left the queue and waits for the server.
         let waiting = self.backlog().0 + usize::from(self.sending_since > now);
-        LinkAtEnd { packets: self.len(), waiting, is_up: self.is_up(now) }
+        LinkAtEnd { packets: self.len(), waiting, is_up: self.gate.is_up(now) }
     }
 
     /// Its row in a run that ended at `at`.
     pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
         let run_s = at.as_secs_f64();
         let counters = self.counters();
-        let (resent_packets, resent_bytes) = self.arq().map_or((0, 0), |arq| (arq.resent, arq.resent_bytes));
+        let (resent_packets, resent_bytes) = self.layer2.arq().map_or((0, 0), |arq| (arq.resent, arq.resent_bytes));
         let l4s = self.queue.l4s().cloned().unwrap_or_default();
         LinkRow {
             link: name,
@@ -47,7 +45,8 @@ impl LazyLink {
             carried_packets: counters.carried,
             carried_bytes: counters.carried_bytes,
             resent_packets,
-            corrupted_packets: counters.corrupted - self.granted().map_or(0, |granted| granted.corrupted_after(at)),
+            corrupted_packets: counters.corrupted
+                - self.layer2.granted().map_or(0, |granted| granted.corrupted_after(at)),
             dropped_packets: counters.dropped,
             marked_packets: self.queue.marked(),
             l4s_packets: l4s.waits[0].count(),
@@ -120,29 +119,16 @@ impl LazyLink {
             LinkSeries::QueuePackets => Sample::Level(self.backlog().0 as f64, self.extremes().packets()),
             LinkSeries::Carried => Sample::Bytes(self.counters().carried_bytes),
             LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
-                let framed = self.framed().map(|framed| framed.sample(series, self.queue.bytes()));
-                framed.or_else(|| self.granted().map(|granted| granted.sample(series))).unwrap_or(Sample::None)
+                let framed = self.layer2.framed().map(|framed| framed.sample(series, self.queue.bytes()));
+                framed.or_else(|| self.layer2.granted().map(|granted| granted.sample(series))).unwrap_or(Sample::None)
             }
         }
     }
 
-    /// The counts of a link in a medium until `now`.
-    pub(crate) fn grants(&self, now: Time) -> Option<GrantCounts> {
-        let framed = self.framed().map(|framed| framed.counts(now));
-        framed.or_else(|| self.granted().map(|granted| granted.counts(now)))
-    }
-
     /// Notes from `now` on whether the terminal of a link in a medium has capacity to come.
     pub(crate) fn note_asking(&mut self, now: Time, asks: bool) {
-        if let Some(Layer2::Granted(granted)) = self.layer2.as_deref_mut() {
+        if let Some(Layer2Kind::Granted(granted)) = self.layer2.0.as_deref_mut() {
             granted.note_asking(&self.queue, now, asks);
-        }
-    }
-
-    /// Notes the plan of its medium for the link, for samples.
-    pub(crate) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
-        if let Some(Layer2::Granted(granted)) = self.layer2.as_deref_mut() {
-            granted.note_plan(waveform, requested);
         }
     }
 

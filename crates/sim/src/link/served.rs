@@ -1,13 +1,13 @@
 //! Links in a medium: the parts that the medium serves, and the way of a packet into the ring.
 
-use super::bucket::Buckets;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
+use super::gate::Gate;
 use super::levels::Levels;
 use super::outages::Outages;
 use super::processing::Processing;
 use super::profile::DelayCursor;
-use super::queue::{AnyQueue, Discipline, Losses};
+use super::queue::{AnyQueue, Discipline};
 use super::ring::Ring;
 use super::wire::Wire;
 use crate::dictionary::Cause;
@@ -23,8 +23,7 @@ pub(super) struct ServedParts<'a> {
     pub(super) ring: &'a mut Ring,
     pub(super) error: &'a mut ErrorProcess,
     pub(super) errors_erase: bool,
-    pub(super) outages: Option<&'a mut Outages>,
-    pub(super) buckets: Option<&'a mut Buckets>,
+    pub(super) gate: &'a mut Gate,
     pub(super) delay: &'a mut DelayCursor,
     pub(super) processing: Option<&'a mut Processing>,
     pub(super) wire: &'a mut Wire,
@@ -36,33 +35,11 @@ pub(super) struct ServedParts<'a> {
 }
 
 impl ServedParts<'_> {
-    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
-    pub(super) fn closed(&mut self, now: Time) -> Option<Cause> {
-        self.outages.as_mut()?.closed(now)
-    }
-
-    /// The cause of loss of a packet that is offered now, if the link is closed or its token buckets do not admit it.
-    pub(super) fn refusal(&mut self, now: Time, packet: &Packet) -> Option<Cause> {
-        self.closed(now).or_else(|| self.buckets.as_mut()?.refusal(now, packet.size()))
-    }
-
-    pub(super) fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
-        self.counters.dropped += 1;
-        packet.at = now;
-        losses.push((packet, cause));
-    }
-
     /// Notes the backlog, if the record has samples of it.
     pub(super) fn note_level(&mut self) {
         if let Some(levels) = &mut self.levels {
             levels.note((self.queue.len(), self.queue.bytes()));
         }
-    }
-
-    /// Counts the losses of the queue at this instant.
-    pub(super) fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
-        self.counters.dropped += lost.len() as u64;
-        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
 
     /// Decides the fate of a packet, and puts it into the ring. At the last of `times`, its last part has left, or the link went
@@ -87,7 +64,7 @@ impl ServedParts<'_> {
             matches!(lost, Some(Loss::Down(at)) if outages.is_away(at)) || outages.cuts(sent, arrival)
         };
         let cause = match lost {
-            _ if self.outages.as_deref().is_some_and(is_cut) => {
+            _ if self.gate.outages.as_deref().is_some_and(is_cut) => {
                 slot.cut_off();
                 return None;
             }

@@ -94,7 +94,7 @@ impl BroadcastQueue {
 
     /// Counts of its packets in frames. Their delays are counted by the links that receive them.
     pub(super) fn grants(&self, now: Time) -> Option<GrantCounts> {
-        self.queue.grants(now)
+        self.queue.layer2.grants(now)
     }
 
     /// Puts a part of the packet at the head into frame number `number`, which each link receives or loses.

@@ -163,7 +163,7 @@ impl ForwardCarrier {
     ) -> LinkId {
         let queue = &mut self.broadcasts[place];
         queue.accept(now, packet, losses);
-        losses.iter().for_each(|_| links[queue.first()].count_refused());
+        losses.iter().for_each(|_| links[queue.first()].counters.note_refused());
         if queue.len() > 0 {
             self.medium.arrived(now, self.links.len() + place);
             self.wake = self.wake.min(self.free_at.max(now));
@@ -267,7 +267,7 @@ impl ForwardCarrier {
             for terminal in terminals {
                 let at = match self.medium.choice(terminal, now) {
                     // An outage that follows an absence may flush what waited.
-                    Some(_) => links[self.links[terminal]].changes_at(now),
+                    Some(_) => links[self.links[terminal]].gate.changes_at(now),
                     None => self.medium.next_report(terminal).unwrap_or_else(|| self.next_measured(terminal)),
                 };
                 first = first.min(at);
@@ -298,7 +298,7 @@ impl ForwardCarrier {
 
     /// Returns its frames and the parts of its links, among all links.
     pub(super) fn grants(&self, links: &[LazyLink], now: Time) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].grants(now)?));
+        let of = |&link: &LinkId| Some((link, links[link].layer2.grants(now)?));
         let by_modcod = MODCODS.iter().zip(self.medium.frames_by_modcod()).map(|(row, &frames)| (row.0, frames));
         let frames = FramesSent { counters: self.medium.counters(), by_modcod: by_modcod.collect() };
         let broadcasts = self.broadcasts.iter().filter_map(|of| of.grants(now)).collect();
@@ -341,7 +341,7 @@ impl Waiting<'_> {
             Some(&link) => link,
             None => {
                 let first = self.broadcasts[terminal - self.of.len()].first();
-                losses.iter().for_each(|_| self.links[first].count_refused());
+                losses.iter().for_each(|_| self.links[first].counters.note_refused());
                 first
             }
         };

@@ -17,14 +17,6 @@ impl Changes {
         self.0.as_slice().first().map_or(Time::NEVER, |change| change.0)
     }
 
-    /// The last instant before the next change.
-    pub(super) fn before_next(&self) -> Time {
-        match self.next_at() {
-            Time::NEVER => Time::NEVER,
-            at => Time::from_ps(at.as_ps().saturating_sub(1)),
-        }
-    }
-
     /// Takes the next change, if it is due.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Change> {
         if self.next_at() <= now {

@@ -14,9 +14,68 @@ const ASKED: usize = 16;
 /// The least time between two reviews.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The horizon of a run, and its history.
+/// Bounds of time: how far links and endpoints may run ahead, and where events wait.
+#[derive(Debug)]
+pub(super) struct Bounds {
+    pub(super) end: Time,
+    /// The next change of the network.
+    change: Time,
+    /// Events after this instant wait: a change, a review of the horizon, or the end of the run comes first.
+    pub(super) gate: Time,
+    /// The instant up to which links and endpoints may run ahead now.
+    pub(super) horizon: Time,
+    lasting: Horizon,
+}
+
+impl Bounds {
+    /// `resets` tests whether a node has middleboxes that may reset connections; `acts`: whether it has any.
+    pub(super) fn of(scenario: &Scenario, acts: impl Fn(NodeId) -> bool, resets: impl Fn(NodeId) -> bool) -> Self {
+        let end = Time::ZERO + scenario.duration;
+        let lasting = Horizon::of(scenario, acts, resets);
+        Self { end, change: Time::NEVER, gate: end, horizon: Time::ZERO, lasting }
+    }
+
+    /// Sets the next change of the network.
+    pub(super) fn expect_change(&mut self, at: Time) {
+        self.change = at;
+    }
+
+    /// The last instant before the next change, or the end of the run.
+    pub(super) fn last_before_change(&self) -> Time {
+        match self.change {
+            Time::NEVER => self.end,
+            at => self.end.min(Time::from_ps(at.as_ps().saturating_sub(1))),
+        }
+    }
+
+    /// Sets the horizon: links and endpoints may run ahead up to the next `sample`, to the next change, and as long as a flow
+    /// lasts. With ports or observers (`is_watched`), nothing runs ahead; with media, other lanes than theirs do. Nothing is due
+    /// before `now`.
+    pub(super) fn update(&mut self, now: Time, sample: Time, is_watched: bool, traffic: &Traffic) {
+        let change = self.last_before_change();
+        let known = change.min(sample);
+        let lasts = if is_watched { Time::ZERO } else { self.lasting.lasts_until(now, known, traffic) };
+        let bound = match known {
+            _ if lasts <= known => Bound::Flow,
+            _ if sample < change => Bound::Sample,
+            _ => Bound::Change,
+        };
+        let until = if bound == Bound::Flow { Time::from_ps(lasts.as_ps().saturating_sub(1)) } else { known };
+        self.lasting.turn(now, until, bound);
+        self.horizon = until;
+        let is_reviewed = bound == Bound::Flow && !is_watched;
+        self.gate = if is_reviewed { change.min(self.lasting.review_at(now, traffic)) } else { change };
+    }
+
+    /// The work ahead of time up to `now`.
+    pub(super) fn history(&self, now: Time) -> Ahead {
+        self.lasting.history(now)
+    }
+}
+
+/// The flow that lasts longest, as far as known, and the history of the horizon.
 #[derive(Clone, Debug)]
-pub(super) struct Horizon {
+struct Horizon {
     /// The flow that lasts longest, as far as known.
     witness: FlowId,
     /// Middleboxes and media on the path of each flow. Empty if the network has none.
@@ -29,7 +88,7 @@ pub(super) struct Horizon {
 
 /// The reason for the present horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bound {
+enum Bound {
     /// The end of the run, or a change of the network.
     Change,
     Sample,
@@ -50,7 +109,7 @@ pub struct Ahead {
 
 impl Horizon {
     /// `resets` tests whether a node has middleboxes that may reset connections; `acts`: whether it has any.
-    pub(super) fn of(scenario: &Scenario, acts: impl Fn(NodeId) -> bool, resets: impl Fn(NodeId) -> bool) -> Self {
+    fn of(scenario: &Scenario, acts: impl Fn(NodeId) -> bool, resets: impl Fn(NodeId) -> bool) -> Self {
         let on_node = |node| match (acts(node), resets(node)) {
             (_, true) => OnPath::Reset,
             (true, _) => OnPath::Middlebox,
@@ -72,7 +131,7 @@ impl Horizon {
     }
 
     /// Returns an instant before which the run does not end, because a flow lasts. `enough` is as good as any later one.
-    pub(super) fn lasts_until(&mut self, now: Time, enough: Time, traffic: &Traffic) -> Time {
+    fn lasts_until(&mut self, now: Time, enough: Time, traffic: &Traffic) -> Time {
         let count = traffic.flows.len();
         let (mut longest, mut witness) = (Time::ZERO, (self.witness.index() + ASKED) % count.max(1));
         for index in (0..count.min(ASKED)).map(|step| (self.witness.index() + step) % count) {
@@ -90,19 +149,19 @@ impl Horizon {
     }
 
     /// The instant at which a horizon that depends on a flow is computed again, before it comes close.
-    pub(super) fn review_at(&self, now: Time, traffic: &Traffic) -> Time {
+    fn review_at(&self, now: Time, traffic: &Traffic) -> Time {
         now + (self.until.saturating_since(now) / 2).max(least_rtt(traffic, self.witness) / 4).max(PAUSE)
     }
 
     /// The history up to `now`.
-    pub(super) fn history(&self, now: Time) -> Ahead {
+    fn history(&self, now: Time) -> Ahead {
         let mut so_far = self.clone();
         so_far.turn(now, self.until, self.bound);
         so_far.ahead
     }
 
     /// Notes the time up to `now` with the previous horizon, then the new one.
-    pub(super) fn turn(&mut self, now: Time, until: Time, bound: Bound) {
+    fn turn(&mut self, now: Time, until: Time, bound: Bound) {
         let ahead = self.until.min(now).saturating_since(self.since);
         let [first, last] = [self.since, now].map(|at| self.until.saturating_since(at).as_secs_f64());
         self.ahead.limits[self.bound as usize] += ahead;

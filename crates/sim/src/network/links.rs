@@ -1,514 +1,180 @@
-//! Moves packets from link to link.
-//!
-//! One event may move many packets ahead of time, each at its own instant, as far as [`Behind`] permits: along a chain, into a
-//! link with several feeders, or to an endpoint. `now` is the instant of the event. The horizon is the next instant when
-//! another event may observe the network.
+//! The links of a network, with the packets on them: in their rings, and in the inboxes of links that merge. Links are given
+//! packets, and return them where they stop.
 
-use super::far_ends::{Behind, FarEnd};
+use super::far_ends::{far_ends, inboxes, Behind, FarEnd};
 use super::inbox::{Inbox, Order};
-use super::media::SharedMedium;
-use super::routes::{AT_NODE, HOST};
-use super::Network;
+use super::routes::Routes;
+use super::windows::Windows;
 use crate::dictionary::Cause;
-use crate::engine::Source;
-use crate::ids::{LinkId, MediumId, NodeId};
-use crate::link::Crossing;
-use crate::packet::{Packet, PacketKind};
-use crate::record::LossPlace;
+use crate::engine::{Schedule, Source};
+use crate::ids::{EndpointId, LinkId, NodeId, PathId};
+use crate::link::{processing, Crossing, LazyLink, Losses, Processing};
+use crate::packet::Packet;
+use crate::spec::Scenario;
 use bentpipe_units::Time;
 
-impl Network {
-    /// Handles the event of a link: moves packets from its ring, or from the inbox behind it.
-    #[inline(always)]
-    pub(super) fn deliver(&mut self, index: LinkId) {
-        let far_end = self.far_ends[index];
-        let until = match far_end.behind {
-            Behind::Inbox(inbox) => return self.merge(inbox as usize),
-            Behind::Chain | Behind::Choice => self.bounds.horizon.max(self.now),
-            Behind::End if self.now < self.bounds.horizon => self.bounds.horizon,
-            Behind::Node | Behind::End => return self.deliver_one(index, far_end),
-            Behind::Medium => return self.deliver_granted(index, far_end),
-            Behind::Traced => return self.deliver_traced(index),
-        };
-        self.run_ahead(index, far_end, until);
+/// The links of a network.
+#[derive(Debug)]
+pub(super) struct Links {
+    pub(super) all: Vec<LazyLink>,
+    /// Far ends, by link.
+    pub(super) far_ends: Vec<FarEnd>,
+    /// Packets on their way to links with several feeders.
+    pub(super) inboxes: Vec<Inbox>,
+    pub(super) windows: Windows,
+    /// Losses that nobody has counted yet.
+    pub(super) losses: Losses,
+}
+
+/// The end of a packet's way across links in one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stop {
+    /// It waits in front of this last link for a visit of its endpoint.
+    Kept,
+    /// It has reached the endpoint behind this link.
+    AtEnd(NodeId),
+    /// This link has damaged it.
+    Damaged,
+    /// The queue of this link is full.
+    Full,
+    /// It cannot cross this link in one step.
+    Before(Behind),
+}
+
+impl Links {
+    /// The links at the start of a run. `acts` tests whether a node has middleboxes; `is_traced`: packets have trails. `opener`
+    /// returns the opener of a flow's only connection.
+    pub(super) fn of(
+        scenario: &Scenario,
+        seed: u64,
+        (acts, is_traced): (impl Fn(NodeId) -> bool, bool),
+        routes: &Routes,
+        opener: impl Fn(PathId) -> Option<EndpointId>,
+    ) -> Self {
+        let all = links(scenario, seed, &acts, is_traced);
+        let mut far_ends = far_ends(scenario, routes, &acts);
+        let mut inboxes = inboxes(scenario, &all, &mut far_ends);
+        if is_traced {
+            far_ends.iter_mut().for_each(|far_end| far_end.behind = Behind::Traced);
+        }
+        let windows = Windows::of(scenario, &all, &far_ends, &mut inboxes, opener);
+        Self { all, far_ends, inboxes, windows, losses: Losses::new() }
     }
 
-    /// Moves the head of a link's ring to its node.
+    /// Carries a packet across a chain of links in one step, and says why it stops. `at` and `link` are then those of the stop.
+    /// `ARRIVES` also carries it to an endpoint, unless it `moves_others`.
     #[inline(always)]
-    fn deliver_one(&mut self, index: LinkId, far_end: FarEnd) {
-        let link = &mut self.links[index];
-        link.serve(self.now, &mut self.losses);
-        let Some(front) = link.front(self.now) else {
-            self.schedule.set_next(link.next_arrival());
-            return self.count_losses(index);
-        };
-        let mut packet = *front;
-        link.drop_front();
-        self.schedule.set_next(link.next_arrival());
-        if !self.losses.is_empty() {
-            self.count_losses(index);
-        }
-        if packet.is_damaged() && self.ends_at(index, &packet) {
-            return;
-        }
-        if far_end.is_asked {
-            return self.enter_node(self.now, far_end.node, &mut packet);
-        }
-        self.forward(far_end.node, &mut packet);
-    }
-
-    /// Moves the packets of a link's ring up to `until` to the next links or to their endpoint, each at its own instant.
-    fn run_ahead(&mut self, index: LinkId, far_end: FarEnd, until: Time) {
-        self.links[index].serve(self.now, &mut self.losses);
-        if !self.losses.is_empty() {
-            self.count_losses(index);
-        }
-        let is_last = far_end.behind == Behind::End;
-        while let Some(front) = self.links[index].front_ahead(self.now, until) {
-            let mut packet = *front;
-            if is_last && packet.at > self.now && self.moves_others(&packet) {
-                break;
+    pub(super) fn carry<const ARRIVES: bool>(
+        &mut self,
+        (at, link): (&mut Time, &mut LinkId),
+        packet: &mut Packet,
+        until: Time,
+        routes: &Routes,
+        moves_others: impl Fn(&Packet) -> bool,
+    ) -> Stop {
+        let size = packet.length();
+        loop {
+            let far_end = &self.far_ends[*link];
+            let (behind, node) = (far_end.behind, far_end.node);
+            let is_last = behind == Behind::End;
+            if ARRIVES && is_last && self.windows.keeps {
+                packet.at = *at;
+                if self.windows.keep(*link, packet) {
+                    return Stop::Kept;
+                }
             }
-            self.links[index].drop_front();
+            if !far_end.can_cross(ARRIVES) || is_last && moves_others(packet) {
+                return Stop::Before(behind);
+            }
+            match self.all[*link].carry(*at, size, packet, until) {
+                Crossing::No => return Stop::Before(behind),
+                Crossing::Full => return Stop::Full,
+                Crossing::At(arrival) | Crossing::Damaged(arrival) => *at = arrival,
+            }
             if is_last {
-                self.arrive_ahead(index, far_end.node, &packet);
-            } else if !(packet.is_damaged() && self.ends_at(index, &packet))
-                && (far_end.behind == Behind::Chain || self.find_way(packet.at, far_end.node, &mut packet))
-            {
-                let next = self.next_link(&packet);
-                self.offer::<false>(packet.at, next, &mut packet);
+                return Stop::AtEnd(node);
             }
-        }
-        self.schedule.set(Source::Link(index), self.links[index].next_arrival());
-    }
-
-    /// Offers the packets of an inbox to its link, each at its own instant. Packets that are not in the inbox yet arrive later
-    /// than `lead` from now.
-    fn merge(&mut self, inbox: usize) {
-        let Inbox { link, lead, .. } = self.inboxes[inbox];
-        let window = if self.windows.is_on { self.begin_window(inbox) } else { None };
-        let until = window.unwrap_or_else(|| self.bounds.horizon.min(self.now + lead)).max(self.now);
-        let until = self.inboxes[inbox].whole(until);
-        while let Some(mut packet) =
-            self.inboxes[inbox].pop(until, Order { routes: &self.routes, schedule: &self.schedule })
-        {
-            let feeder = self.routes.before(&packet);
-            if !packet.is_damaged() || !self.ends_at(feeder, &packet) {
-                self.offer::<true>(packet.at, link, &mut packet);
+            if packet.is_damaged() {
+                return Stop::Damaged;
             }
-            // At `now` itself, another event may be due between two packets.
-            if until == self.now {
-                break;
-            }
-        }
-        if self.windows.is_on {
-            if until > self.now {
-                self.windows.note_offered(inbox, until);
-            }
-            if window.is_some() {
-                self.end_window();
-            }
-        }
-        let next = self.inboxes[inbox].next(Order { routes: &self.routes, schedule: &self.schedule });
-        self.expect(inbox, next);
-    }
-
-    /// Begins a window of an inbox, if it may have one: lets the endpoints that feed it act as far as their arrivals are known.
-    /// Returns the last instant up to which the inbox is then complete.
-    #[inline(never)]
-    fn begin_window(&mut self, inbox: usize) -> Option<Time> {
-        if self.now >= self.bounds.horizon {
-            return None;
-        }
-        let (ends, known) = self.windows.begin(inbox, self.now, &self.links)?;
-        let known = known.min(self.bounds.horizon);
-        for &end in &ends {
-            if self.traffic.hosts[end].armed < known {
-                self.act_until(end, known);
-                self.rearm_late(end);
-            }
-        }
-        self.windows.give_back(inbox, ends);
-        let until = (known + self.inboxes[inbox].lead).as_ps() - 1;
-        Some(Time::from_ps(until).min(self.bounds.horizon))
-    }
-
-    /// Ends a window: visits the endpoints whose packets were kept.
-    #[inline(never)]
-    fn end_window(&mut self) {
-        self.windows.keeps = false;
-        for block in 0..self.windows.blocks.len() {
-            let mut packets = std::mem::take(&mut self.windows.blocks[block]);
-            for (link, packet) in &mut packets {
-                self.visit(*link, packet);
-            }
-            packets.clear();
-            self.windows.blocks[block] = packets;
+            *link = routes.next_link(packet);
         }
     }
 
-    /// Offers a kept packet to the last link of its endpoint.
+    /// Offers a packet to a link where it stays.
+    #[inline(always)]
+    pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet, schedule: &mut Schedule) {
+        if let Some(at) = self.all[link].accept(at, packet, &mut self.losses) {
+            schedule.set(Source::Link(link), at);
+            if self.windows.is_on {
+                self.windows.note_waiting(link);
+            }
+        }
+    }
+
+    /// Offers a packet to a feeder of an inbox: computes its arrival and inserts it there. Returns false if the queue is full.
     #[inline]
-    fn visit(&mut self, link: LinkId, packet: &mut Packet) {
-        let (at, node) = (packet.at, self.far_ends[link].node);
-        if self.moves_others(packet) {
-            return self.enter(at, link, Behind::End, packet);
+    pub(super) fn accept_in_inbox(
+        &mut self,
+        now: Time,
+        at: Time,
+        (link, inbox): (LinkId, usize),
+        packet: &mut Packet,
+        (routes, schedule): (&Routes, &mut Schedule),
+    ) -> bool {
+        if self.all[link].carry(at, packet.length(), packet, Time::NEVER) == Crossing::Full {
+            return false;
         }
-        match self.links[link].carry(at, packet.length(), packet, self.bounds.horizon) {
-            Crossing::No => self.enter(at, link, Behind::End, packet),
-            Crossing::Full => self.overflow(at, link, packet),
-            Crossing::At(_) | Crossing::Damaged(_) => self.arrive_ahead(link, node, packet),
+        if self.inboxes[inbox].insert(now, packet, Order { routes, schedule }) {
+            self.expect(inbox, Some((packet.at, link)), schedule);
         }
+        true
     }
 
     /// Schedules an inbox: its only entry is that of the feeder of its first packet.
-    fn expect(&mut self, inbox: usize, next: Option<(Time, LinkId)>) {
+    pub(super) fn expect(&mut self, inbox: usize, next: Option<(Time, LinkId)>, schedule: &mut Schedule) {
         let Inbox { seat, head, .. } = &mut self.inboxes[inbox];
         *head = next;
         let (at, feeder) = next.unwrap_or((Time::NEVER, *seat));
-        self.schedule.seat(*seat, feeder, at);
+        schedule.seat(*seat, feeder, at);
     }
 
-    /// Whether a packet can affect more than one endpoint.
-    #[inline(always)]
-    fn moves_others(&self, packet: &Packet) -> bool {
-        !packet.is_segment() || self.bodies.label(packet).is_some()
-    }
-
-    /// Runs the timers of the packet's endpoint up to `packet.at`, then delivers the packet.
-    #[inline]
-    fn arrive_ahead(&mut self, index: LinkId, node: NodeId, packet: &Packet) {
-        if packet.is_segment() {
-            self.act_until(packet.endpoint(), packet.at);
-        }
-        if !packet.is_damaged() || !self.ends_at(index, packet) {
-            self.arrive(packet.at, node, packet);
-        }
-    }
-
-    /// Handles the arrival of a packet that link `index` damaged. Returns whether it is lost.
-    #[cold]
-    pub(super) fn ends_at(&mut self, index: LinkId, packet: &Packet) -> bool {
+    /// The cause of loss of a damaged packet that has left a link, which counts it. `None`: the packet is corrupted, and goes on
+    /// to a node.
+    pub(super) fn loses(&mut self, link: LinkId, packet: &Packet) -> Option<Cause> {
         let cause = if packet.is_cut_off() {
             Cause::Handover
         } else if packet.is_truncated() {
             Cause::Outage
         } else if packet.is_erased() {
-            self.links[index].cause_of_erasure()
+            self.all[link].layer2.take_cause()
         } else {
-            return self.ends_corrupted(self.far_ends[index], packet);
+            return None;
         };
-        self.links[index].count_lost();
-        self.lose(packet.at, LossPlace::Link(index), *packet, cause);
-        true
-    }
-
-    /// Reports a corrupted packet. Drops it at hosts and at nodes that check packets. Returns whether it is lost.
-    fn ends_corrupted(&mut self, far_end: FarEnd, packet: &Packet) -> bool {
-        let is_at_host = self.routes.hops[packet.next as usize] == HOST;
-        if is_at_host {
-            self.traffic.on_corrupted(packet.at, packet);
-        } else if far_end.shows_corrupted {
-            self.show_corrupted(far_end.node, packet);
-        }
-        let is_dropped = far_end.drops_corrupted || is_at_host;
-        if is_dropped {
-            self.lose(packet.at, LossPlace::Node(far_end.node), *packet, Cause::BitError);
-        }
-        is_dropped
-    }
-
-    /// Sends a packet from `node` to its next link, or delivers it if `node` is its host.
-    #[inline(always)]
-    pub(super) fn forward(&mut self, node: NodeId, packet: &mut Packet) {
-        if !self.take_link(self.now, packet) {
-            self.arrive_apart(self.now, node, packet);
-        }
-    }
-
-    /// Offers a packet to its next link. Returns false if it has none here: its node is next, or its host.
-    #[inline(always)]
-    pub(super) fn take_link(&mut self, at: Time, packet: &mut Packet) -> bool {
-        let hop = self.routes.hops[packet.next as usize];
-        let is_link = hop < AT_NODE;
-        if is_link {
-            self.offer::<false>(at, LinkId::new(hop as usize), packet);
-        }
-        is_link
-    }
-
-    /// The next link of a packet between two links.
-    #[inline(always)]
-    fn next_link(&self, packet: &Packet) -> LinkId {
-        LinkId::new(self.routes.hops[packet.next as usize] as usize)
-    }
-
-    /// Offers a packet to a link at `at`, which is now or later. Carries it across chains of idle plain links in one step.
-    /// `ARRIVES` also delivers it to an endpoint. Never set while an endpoint acts: no recursion.
-    #[inline(always)]
-    fn offer<const ARRIVES: bool>(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
-        let far_end = &self.far_ends[link];
-        if far_end.can_cross(ARRIVES) && at < self.bounds.horizon {
-            return self.carry::<ARRIVES>(at, link, packet);
-        }
-        let behind = far_end.behind;
-        self.enter(at, link, behind, packet);
-    }
-
-    /// Carries a packet across chains, then offers it to the first link that it cannot cross.
-    #[inline]
-    fn carry<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, packet: &mut Packet) {
-        let (size, until) = (packet.length(), self.bounds.horizon);
-        let behind = loop {
-            let far_end = &self.far_ends[link];
-            let (behind, node) = (far_end.behind, far_end.node);
-            let is_last = behind == Behind::End;
-            if ARRIVES && is_last && self.windows.keeps {
-                packet.at = at;
-                if self.windows.keep(link, packet) {
-                    return;
-                }
-            }
-            if !far_end.can_cross(ARRIVES) || is_last && self.moves_others(packet) {
-                break behind;
-            }
-            match self.links[link].carry(at, size, packet, until) {
-                Crossing::No => break behind,
-                Crossing::Full => return self.overflow(at, link, packet),
-                Crossing::At(arrival) | Crossing::Damaged(arrival) => at = arrival,
-            }
-            if is_last {
-                return self.arrive_ahead(link, node, packet);
-            }
-            if packet.is_damaged() && self.ends_at(link, packet) {
-                return;
-            }
-            link = self.next_link(packet);
-        };
-        self.enter(at, link, behind, packet);
-    }
-
-    /// Offers a packet to a link where it stays: in the ring, or in the inbox behind it.
-    #[inline(always)]
-    fn enter(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
-        match behind {
-            Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
-            Behind::Medium | Behind::Traced => return self.enter_apart(at, link, packet),
-            Behind::Chain | Behind::End | Behind::Choice | Behind::Node => {}
-        }
-        if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
-            self.schedule.set(Source::Link(link), at);
-            if self.windows.is_on {
-                self.windows.note_waiting(link);
-            }
-        }
-        if !self.losses.is_empty() {
-            self.count_losses(link);
-        }
-    }
-
-    /// Offers a packet to a feeder of an inbox: computes its arrival and inserts it there.
-    #[inline]
-    fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &mut Packet) {
-        if self.links[link].carry(at, packet.length(), packet, Time::NEVER) == Crossing::Full {
-            return self.overflow(at, link, packet);
-        }
-        let order = Order { routes: &self.routes, schedule: &self.schedule };
-        if self.inboxes[inbox].insert(self.now, packet, order) {
-            self.expect(inbox, Some((packet.at, link)));
-        }
-    }
-
-    /// Moves the head of a link's ring to its node, or serves the queue of a link in a medium.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn deliver_granted(&mut self, index: LinkId, far_end: FarEnd) {
-        let link = &mut self.links[index];
-        link.advance(self.now, &mut self.losses);
-        let front = link.front(self.now).copied();
-        if front.is_some() {
-            link.drop_front();
-        }
-        self.schedule.set_next(self.links[index].next_event());
-        if !self.losses.is_empty() {
-            self.count_losses(index);
-        }
-        let Some(mut packet) = front else { return };
-        if packet.is_damaged() && self.ends_at(index, &packet) {
-            return;
-        }
-        if far_end.is_asked {
-            return self.enter_node(self.now, far_end.node, &mut packet);
-        }
-        self.forward(far_end.node, &mut packet);
-    }
-
-    /// Offers a packet to a link with trails, or to a link in a medium: one branch of the usual way for both.
-    #[cold]
-    #[inline(never)]
-    fn enter_apart(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
-        if self.far_ends[link].behind == Behind::Traced {
-            return self.enter_traced(at, link, packet);
-        }
-        if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {
-            self.schedule.update(link, at);
-        }
-        self.note_offered(link);
-        if !self.losses.is_empty() {
-            self.count_losses(link);
-        }
-    }
-
-    /// Drops a packet that found no room in the queue of a link.
-    fn overflow(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
-        packet.at = at;
-        self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
-    }
-
-    /// Sends a packet from its node to its next hop. It is lost if the node knows no route.
-    pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
-        if !self.find_way(self.now, node, &mut packet) {
-            return;
-        }
-        match self.routes.copies.are_made_at(node) && packet.kind() == PacketKind::Datagram {
-            true => self.leave_in_copies(node, packet),
-            false => self.forward(node, &mut packet),
-        }
-    }
-
-    /// Sends a packet and its copies from their node to their next hops.
-    #[cold]
-    fn leave_in_copies(&mut self, node: NodeId, packet: Packet) {
-        for n in 0..=self.routes.copies.of_packet(&packet).len() {
-            // The packet itself comes last.
-            let mut copy = match self.routes.copies.of_packet(&packet).get(n) {
-                Some(&(lane, next)) => {
-                    self.ledger.sent += 1;
-                    let mut copy = self.bodies.copy_of(&packet).on_lane(lane);
-                    copy.next = next;
-                    self.trace_copy(&packet, &copy);
-                    copy
-                }
-                None => packet,
-            };
-            match self.routes.copies.broadcast(&copy) {
-                Some(broadcast) => self.offer_broadcast(broadcast, copy),
-                None => self.forward(node, &mut copy),
-            }
-        }
-    }
-
-    /// Offers a packet to a carrier that sends it to several links.
-    fn offer_broadcast(&mut self, (id, place): (MediumId, usize), packet: Packet) {
-        let SharedMedium::Frames(carrier) = &mut self.media[id] else { return };
-        let link = carrier.offer(self.now, place, &packet, &mut self.links, &mut self.losses);
-        self.schedule.set(Source::Medium(id), carrier.next_wakeup());
-        self.count_losses(link);
+        self.all[link].counters.note_lost();
+        Some(cause)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two access links, then a chain of two links; the last is the bottleneck. Errors, an outage and overflows.
-    const CHAIN: &str = r#"
-duration = "20.0123 s"
-[tcp]
-like = "rfc"
-cc = "sack"
-give_up = "never"
-[link.up]
-from = "a{n}"
-to = "b"
-count = 2
-rate = "10 Mbit/s"
-delay = "5 ms"
-queue = "30 packets"
-[link.one]
-from = "b"
-to = "c"
-rate = "8 Mbit/s"
-delay = "40 ms"
-queue = "60 packets"
-error = { kind = "packet", rate = "0.2 %" }
-[link.two]
-from = "c"
-to = "d"
-rate = { points = [["0 s", "6 Mbit/s"], ["5 s", "3 Mbit/s"]], every = "9 s" }
-delay = "70 ms"
-queue = "20 packets"
-outage = { spans = [["12 s", "12.1 s"]], queue = "flush" }
-[flow.f]
-from = "a{n}"
-to = "d"
-count = 2
-"#;
-
-    fn is_inbox(far_end: &FarEnd) -> bool {
-        matches!(far_end.behind, Behind::Inbox(_))
-    }
-
-    /// Forbids work ahead of time.
-    fn on_time(far_end: &mut FarEnd) {
-        far_end.behind = Behind::Node;
-    }
-
-    #[test]
-    fn relaying_ahead_of_time_changes_nothing() {
-        let series = "[record]\nseries = [\"queue_packets\", \"carried_bps\", \"cwnd_bytes\"]\ninterval = \"7 ms\"\n";
-        let red = r#"{ kind = "red", limit = "20 packets", min_th = 2, max_th = 6, weight = 0.1 }"#;
-        let codel = r#"{ kind = "codel", limit = "20 packets" }"#;
-        let pie = r#"{ kind = "pie", limit = "20 packets" }"#;
-        let fq = r#"{ kind = "fq-codel", limit = "20 packets" }"#;
-        let plain = "\"20 packets\"";
-        for (queue, record) in [(plain, ""), (plain, series), (red, ""), (codel, series), (pie, ""), (fq, "")] {
-            let text = format!("{}{record}", CHAIN.replace(plain, queue));
-            let scenario = crate::scenario::from_toml(&text, "chain", &[]).unwrap().scenario;
-            let run = |relays: bool| {
-                let mut network = Network::build(&scenario, 3);
-                assert!(network.far_ends.iter().any(|far_end| far_end.behind == Behind::Chain));
-                assert!(network.far_ends.iter().any(is_inbox));
-                if !relays {
-                    network.far_ends.iter_mut().filter(|far_end| far_end.behind != Behind::End).for_each(on_time);
-                }
-                while !network.run(1000) {}
-                network.finish().unwrap()
-            };
-            let (with, without) = (run(true), run(false));
-            assert_eq!(with, without);
-            assert!(with.drops.len() >= 4, "{:?}", with.drops);
+/// Builds the links. `acts` tests whether a node has middleboxes; `traced`: packets have trails.
+fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: bool) -> Vec<LazyLink> {
+    let (end, mut absences) = (Time::ZERO + scenario.duration, scenario.timeline.absences());
+    let links = LinkId::all(scenario.links.len()).zip(&scenario.links).zip(processing(scenario));
+    let link = |((id, spec), time): ((LinkId, &crate::spec::Link), _)| {
+        let drawn = spec.slots.is_some().then(|| spec.in_slots(seed, end));
+        let spec = drawn.as_ref().unwrap_or(spec);
+        let link = LazyLink::new(spec, seed, end).toward_host(Processing::new(time, seed, &spec.name));
+        let link = if traced { link.with_journal() } else { link };
+        let link = match absences.remove(&id) {
+            Some(absences) => link.with_absences(spec, &absences, seed, end),
+            // Middleboxes read the queues of their node.
+            None if acts(spec.from) || traced || spec.terminal.is_some() => link,
+            None => link.simplified(spec),
+        };
+        match &spec.terminal {
+            Some(terminal) => link.in_medium(spec, terminal, &scenario.media[terminal.medium], seed),
+            None => link,
         }
-    }
-
-    /// Packets from an inbox reach their endpoint without an event: with and without corruption reports and processing times.
-    #[test]
-    fn arriving_ahead_of_time_changes_nothing() {
-        let outage = "\noutage = { spans = [[\"12 s\", \"12.1 s\"]], queue = \"flush\" }";
-        let varying = r#"{ points = [["0 s", "6 Mbit/s"], ["5 s", "3 Mbit/s"]], every = "9 s" }"#;
-        let errors = "\nerror = { kind = \"packet\", rate = \"0.3 %\" }";
-        let plain = CHAIN.replace(outage, errors).replace(varying, "\"6 Mbit/s\"");
-        for tcp in ["cc = \"sack\"", "cc = \"scps\"", "cc = \"sack\"\nprocessing = \"0 s\""] {
-            let text = plain.replace("cc = \"sack\"", tcp);
-            let scenario = crate::scenario::from_toml(&text, "chain", &[]).unwrap().scenario;
-            let run = |limit: fn(&mut FarEnd)| {
-                let (mut network, mut events) = (Network::build(&scenario, 3), 0);
-                network.far_ends.iter_mut().for_each(limit);
-                while !network.run(1) {
-                    events += 1;
-                }
-                (network.finish().unwrap(), events)
-            };
-            let (ahead, few) = run(|_| {});
-            let (behind_rings, more) = run(|far_end| {
-                if far_end.behind == Behind::End {
-                    on_time(far_end);
-                }
-            });
-            let (all_on_time, all) = run(on_time);
-            assert!(ahead == all_on_time && behind_rings == all_on_time, "{tcp}");
-            assert!(ahead.drops.text("where").iter().any(|place| place == "d"), "{tcp}");
-            assert!(5 * few < 4 * more && more < all, "{tcp}: {few}, {more}, {all} events");
-        }
-    }
+    };
+    links.map(link).collect()
 }

@@ -1,5 +1,4 @@
-//! Media of a run: at the start of each superframe, [`Network`](super::Network) gives their links the windows in which they
-//! may send.
+//! One medium of a run, with its links: the state that superframes and frames change.
 
 use super::carriers::{opposites, ForwardCarrier};
 use super::results::MediumGrants;
@@ -96,16 +95,16 @@ impl MediumState {
     pub(super) fn rest(&mut self, now: Time, links: &mut [LazyLink]) {
         let mut until = Time::NEVER;
         for &link in &self.links {
-            if links[link].closed(now).is_none() {
+            if links[link].gate.closed(now).is_none() {
                 return;
             }
-            until = until.min(links[link].changes_at(now));
+            until = until.min(links[link].gate.changes_at(now));
         }
         self.plan.rest(until);
     }
 
     fn grants(&self, links: &[LazyLink], now: Time) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].grants(now)?));
+        let of = |&link: &LinkId| Some((link, links[link].layer2.grants(now)?));
         let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
         let log_ons = (self.plan.log_ons(), self.plan.grid().superframe().as_secs_f64());
         MediumGrants { counters: self.plan.counters(), log_ons, bursts: self.bursts.clone(), ..of_links }
@@ -182,7 +181,7 @@ pub(super) fn hand_over(media: &mut [SharedMedium], id: MediumId, now: Time, lin
     for n in slots.plan.visited().iter().map(|&n| n as usize) {
         let (before, demand) = (&slots.before[n], &slots.demands[n]);
         if demand.is_up && !slots.plan.was_up(n) {
-            let left = before.iter().filter(|there| !links[there.link].is_up(now));
+            let left = before.iter().filter(|there| !links[there.link].gate.is_up(now));
             let left = left.filter_map(|there| plan(there.medium)?.left(now, there.terminal));
             found.push((n, handed(slots.plan.left(now, n).map(|own| own.0), left)));
         }

@@ -157,6 +157,20 @@ impl Ports {
 }
 
 impl Ports {
+    /// Takes a packet that has reached its port.
+    pub(super) fn on_arrival(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
+        if let Some((entered, bytes)) = bodies.take_bytes(packet) {
+            self.delivered.push(Delivered {
+                at: now,
+                port: PortId(packet.path().reverse()),
+                entered,
+                size: packet.size(),
+                is_marked: packet.ecn() == Ecn::Ce,
+                bytes,
+            });
+        }
+    }
+
     /// Records a packet that entered by a port and was taken by a middlebox, for `drain_taken`.
     pub(super) fn on_taken(&mut self, now: Time, node: NodeId, packet: &Packet, bodies: &mut Bodies) {
         if !self.are_real {
@@ -175,7 +189,7 @@ impl Network {
     /// # Errors
     /// No such flow, or it is of another kind.
     pub fn ports(&self, flow: &str) -> Result<[PortId; 2], Refused> {
-        let mut named = self.ports.flows.iter().filter(|&&id| self.scenario.flows[id].name == flow);
+        let mut named = self.motion.ports.flows.iter().filter(|&&id| self.scenario.flows[id].name == flow);
         named.next().map(|&id| PathId::both(self.scenario.flows[id].lane).map(PortId)).ok_or(Refused::NoPort)
     }
 
@@ -195,93 +209,62 @@ impl Network {
     ) -> Result<(), Refused> {
         let PortId(path) = port;
         let Lane { flow, class, .. } = self.scenario.lanes[path.lane()];
-        if !self.ports.flows.contains(&flow) {
+        if !self.motion.ports.flows.contains(&flow) {
             return Err(Refused::NoPort);
         }
-        if self.stop.is_some() || at > self.bounds.end {
+        if self.motion.stop.is_some() || at > self.motion.bounds.end {
             return Err(Refused::Over);
         }
-        if at < self.now {
-            return Err(Refused::Past { at, now: self.now });
+        if at < self.motion.now {
+            return Err(Refused::Past { at, now: self.motion.now });
         }
-        let takes = (u64::from(header_len).max(1), self.largest(path));
+        let takes = (u64::from(header_len).max(1), largest(&self.scenario, path));
         let payload = u16::try_from(size.saturating_sub(header_len.into()));
         let (Ok(len), true) = (payload, (takes.0..=takes.1).contains(&size)) else {
             return Err(Refused::Size { size, takes });
         };
-        let body = self.bodies.loads.insert(Carried::Bytes { entered: at, bytes }.into());
+        let body = self.motion.ends.bodies.loads.insert(Carried::Bytes { entered: at, bytes }.into());
         let packet = Packet::foreign(path, len, header_len, body).in_class(class);
-        self.traffic.enter_later(at, flow, packet);
-        self.rearm_flow(flow);
+        self.motion.ends.traffic.enter_later(at, flow, packet);
+        self.motion.ends.rearm_flow(flow, &mut self.motion.schedule);
         Ok(())
-    }
-
-    /// The largest packet that all queues of a path can take.
-    fn largest(&self, path: PathId) -> u64 {
-        let (route, class) = (self.scenario.first_route(path), self.scenario.lanes[path.lane()].class);
-        let limit = |link: &LinkId| self.scenario.links[*link].queue.largest_packet(class);
-        route.iter().map(limit).min().unwrap_or(u64::MAX).min(u16::MAX.into())
-    }
-
-    /// Enters the packet that is due at its port.
-    pub(super) fn enter_from_port(&mut self, flow: FlowId) {
-        if let Some(mut packet) = self.traffic.take_entering(self.now, flow) {
-            self.ledger.sent += 1;
-            packet.next = self.routes.first(packet.path());
-            self.launch(self.now, &mut packet);
-        }
-        self.rearm_flow(flow);
-    }
-
-    /// Delivers a packet to its port.
-    pub(super) fn deliver_to_port(&mut self, packet: &Packet) {
-        if let Some((entered, bytes)) = self.bodies.take_bytes(packet) {
-            self.ports.delivered.push(Delivered {
-                at: self.now,
-                port: PortId(packet.path().reverse()),
-                entered,
-                size: packet.size(),
-                is_marked: packet.ecn() == Ecn::Ce,
-                bytes,
-            });
-        }
     }
 
     /// Runs up to and including `until`, or to the end of the run.
     pub fn run_until(&mut self, until: Time) {
-        let until = until.min(self.bounds.end);
-        while self.stop.is_none() && self.next_wakeup() <= until {
-            let (at, source) = self.schedule.next();
-            if at > self.bounds.gate {
+        let until = until.min(self.motion.bounds.end);
+        while self.motion.stop.is_none() && self.next_wakeup() <= until {
+            let (at, source) = self.motion.schedule.next();
+            if at > self.motion.bounds.gate {
                 self.pass_gate(at, until);
             } else {
-                self.step(at, source);
+                self.motion.step(at, source);
             }
         }
-        if self.stop.is_none() && self.now < until {
-            self.come_to(until);
+        if self.motion.stop.is_none() && self.motion.now < until {
+            self.motion.now = until;
         }
-        if until == self.bounds.end {
-            self.stop.get_or_insert(StopReason::TimeLimit);
+        if until == self.motion.bounds.end {
+            self.motion.stop.get_or_insert(StopReason::TimeLimit);
         }
     }
 
     /// The instant of the next event without new packets, or [`Time::NEVER`].
     pub fn next_wakeup(&self) -> Time {
-        if self.stop.is_some() {
+        if self.motion.stop.is_some() {
             return Time::NEVER;
         }
-        self.schedule.next().0.min(self.changes.next_at())
+        self.motion.schedule.next().0.min(self.changes.next_at())
     }
 
     /// Packets that left by ports since the last call, in order of time.
     pub fn drain(&mut self) -> Vec<Delivered> {
-        std::mem::take(&mut self.ports.delivered)
+        std::mem::take(&mut self.motion.ports.delivered)
     }
 
     /// Packets that entered by ports and were lost since the last call.
     pub fn drain_lost(&mut self) -> Vec<Lost> {
-        let lost = std::mem::take(&mut self.ports.lost);
+        let lost = std::mem::take(&mut self.motion.ports.lost);
         let name = |place: LossPlace| match place {
             LossPlace::Link(link) => self.scenario.links[link].name.clone(),
             LossPlace::Node(node) => self.scenario.nodes[node].name.clone(),
@@ -292,8 +275,15 @@ impl Network {
     /// Packets that entered by ports and were taken since the last call, by middleboxes that act on [real
     /// packets](crate::RealPackets).
     pub fn drain_taken(&mut self) -> Vec<Taken> {
-        let taken = std::mem::take(&mut self.ports.taken);
+        let taken = std::mem::take(&mut self.motion.ports.taken);
         let name = |node: NodeId| self.scenario.nodes[node].name.clone();
         taken.into_iter().map(|(node, taken)| Taken { place: name(node), ..taken }).collect()
     }
+}
+
+/// The largest packet that all queues of a path can take.
+fn largest(scenario: &Scenario, path: PathId) -> u64 {
+    let (route, class) = (scenario.first_route(path), scenario.lanes[path.lane()].class);
+    let limit = |link: &LinkId| scenario.links[*link].queue.largest_packet(class);
+    route.iter().map(limit).min().unwrap_or(u64::MAX).min(u16::MAX.into())
 }

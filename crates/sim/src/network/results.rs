@@ -59,10 +59,10 @@ pub(crate) fn assemble(
     mut recorder: Recorder,
 ) -> RunResult {
     let samples = |series| links.iter().map(move |link| link.sample(series));
-    recorder.on_end(end.at, |series| traffic.samples(series), samples);
+    recorder.on_end(end.at, |series| traffic.report().samples(series), samples);
     let names = names(scenario);
-    let flows = traffic.flow_rows(scenario, end.at);
-    let (of_flows, of_subflows): (Vec<_>, Vec<_>) = traffic.subflow_rows(scenario, end.at).into_iter().unzip();
+    let flows = traffic.report().flow_rows(scenario, end.at);
+    let (of_flows, of_subflows): (Vec<_>, Vec<_>) = traffic.report().subflow_rows(scenario, end.at).into_iter().unzip();
     let summary = summary(scenario, end, &flows, links, traffic);
     let Recorded { series, coverage, events, transfers, notes: of_tables } = recorder.finish(&names);
     let mut notes = scenario.notes();
@@ -73,11 +73,11 @@ pub(crate) fn assemble(
         subflows: FlowRow::table(of_flows).beside(SubflowRow::table(of_subflows)),
         links: LinkRow::table(names.links.iter().zip(links).map(|(name, link)| link.row(name, end.at))),
         drops: drops.table(&names),
-        completions: CompletionRow::table(traffic.completion_rows(scenario)),
+        completions: CompletionRow::table(traffic.report().completion_rows(scenario)),
         transfers,
-        datagrams: DatagramRow::table(traffic.datagram_rows(scenario)),
-        probes: ProbeRow::table(traffic.probe_rows(scenario)),
-        quic: QuicRow::table(traffic.quic_rows(scenario, end.at)),
+        datagrams: DatagramRow::table(traffic.report().datagram_rows(scenario)),
+        probes: ProbeRow::table(traffic.report().probe_rows(scenario)),
+        quic: QuicRow::table(traffic.report().quic_rows(scenario, end.at)),
         media: MediumRow::table([]),
         terminals: TerminalRow::table([]),
         modcods: ModcodRow::table([]),
@@ -253,7 +253,7 @@ pub(crate) fn notes_of_functions<'a>(
 }
 
 fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[LazyLink], traffic: &Traffic) -> Table {
-    let transfers = traffic.completions();
+    let transfers = traffic.report().completions();
     let total = transfers.total();
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
     let (completion_mean_s, completion_bound_s) = completion_s(scenario, end, flows);

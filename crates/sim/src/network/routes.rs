@@ -97,6 +97,12 @@ impl Routes {
         LinkId::new(self.hops[packet.next as usize - 1] as usize)
     }
 
+    /// The next link of a packet between two links.
+    #[inline(always)]
+    pub(super) fn next_link(&self, packet: &Packet) -> LinkId {
+        LinkId::new(self.hops[packet.next as usize] as usize)
+    }
+
     /// The next hop of `path` at `node`. `None`: the node knows no route.
     pub(super) fn at(&self, path: PathId, node: NodeId) -> Option<u32> {
         let table = &self.tables[path];

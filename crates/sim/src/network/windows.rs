@@ -225,10 +225,10 @@ mod tests {
     fn run(scenario: &Arc<Scenario>, is_forced: bool) -> (RunResult, u64) {
         let mut network = Network::build(scenario, scenario.seed);
         if is_forced {
-            network.windows.force();
+            network.motion.links.windows.force();
         }
         while !network.run(u64::MAX) {}
-        let begun = network.windows.begun;
+        let begun = network.motion.links.windows.begun;
         (network.finish().unwrap_or_else(|failure| panic!("{failure}")), begun)
     }
 
@@ -296,12 +296,12 @@ start = { uniform = ["0 s", "2 s"] }
             let scenario = from_toml(&text, "dumbbell", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
             let mut network = Network::build(&scenario, 1);
             let is_large = 2 * count >= ENDPOINTS_MIN;
-            assert_eq!(network.windows.is_on, is_large);
+            assert_eq!(network.motion.links.windows.is_on, is_large);
             while !network.run(u64::MAX) {}
-            assert_eq!(network.windows.begun > 50, is_large, "{}", network.windows.begun);
+            assert_eq!(network.motion.links.windows.begun > 50, is_large, "{}", network.motion.links.windows.begun);
             let result = network.finish().unwrap();
             let mut ordered = Network::build(&scenario, 1);
-            ordered.windows.is_on = false;
+            ordered.motion.links.windows.is_on = false;
             while !ordered.run(u64::MAX) {}
             assert!(result == ordered.finish().unwrap() && result.drops.len() > count, "{count} flows");
         }

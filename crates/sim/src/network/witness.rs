@@ -1,10 +1,10 @@
 //! Observers of packets at their first and last hosts, for captures.
 
-use super::Network;
 use crate::dictionary::Cause;
 use crate::ids::{FlowId, LaneId, NodeId};
-use crate::packet::Packet;
-use crate::record::LossPlace;
+use crate::packet::{Bodies, Packet};
+use crate::spec::Scenario;
+use crate::traffic::Traffic;
 use bentpipe_tcp::Segment;
 use bentpipe_units::Time;
 
@@ -54,59 +54,18 @@ pub trait Witness: std::fmt::Debug + Send + Sync {
     fn on_end(&mut self, packet: &Sighting, fate: Fate);
 }
 
-impl Network {
-    /// Sets the witness of all packets from now on. Events then occur in order of time. No result changes.
-    pub fn watch(&mut self, witness: Box<dyn Witness>) {
-        self.observers.witness = Some(witness);
-        (self.observers.is_any, self.observers.looks_closer) = (true, true);
-        self.update_horizon(self.now);
-    }
+/// The network around a packet, as its observers read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) now: Time,
+    pub(super) scenario: &'a Scenario,
+    pub(super) traffic: &'a Traffic,
+    pub(super) bodies: &'a Bodies,
+}
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn see_sent(&mut self, packet: &Packet) {
-        self.trace_sent(packet);
-        let sighting = self.sighting(self.now, packet);
-        if let Some(witness) = &mut self.observers.witness {
-            witness.on_sent(&sighting);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn see_arrival(&mut self, node: NodeId, packet: &Packet) {
-        self.trace_arrival(node, packet);
-        self.see_end(packet, Fate::Arrived);
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn see_taken(&mut self, packet: &Packet) {
-        self.see_end(packet, Fate::Taken);
-    }
-
-    fn see_end(&mut self, packet: &Packet, fate: Fate<'_>) {
-        let sighting = self.sighting(self.now, packet);
-        if let (Some(witness), false) = (&mut self.observers.witness, packet.is_message()) {
-            witness.on_end(&sighting, fate);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn see_lost(&mut self, at: Time, place: LossPlace, packet: &Packet, cause: Cause) {
-        self.trace_loss(place, packet, cause == Cause::QueueOverflow);
-        let sighting = self.sighting(at, packet);
-        let place = match place {
-            LossPlace::Link(link) => &self.scenario.links[link].name,
-            LossPlace::Node(node) => &self.scenario.nodes[node].name,
-        };
-        if let (Some(witness), false) = (&mut self.observers.witness, packet.is_message()) {
-            witness.on_end(&sighting, Fate::Lost { place, cause });
-        }
-    }
-
-    fn sighting(&self, at: Time, packet: &Packet) -> Sighting {
+impl Scene<'_> {
+    /// A packet at a host at `at`.
+    pub(super) fn sighting(&self, at: Time, packet: &Packet) -> Sighting {
         let (lanes, lane) = (&self.scenario.lanes, packet.lane());
         let flow = lanes[lane].flow;
         let subflow = (0..lane.index()).rev().take_while(|before| lanes[LaneId::new(*before)].flow == flow).count();
@@ -118,13 +77,13 @@ impl Network {
             is_back: packet.is_to_sender(),
             len: packet.len,
             header_len: packet.header_len,
-            segment: packet.is_segment().then(|| packet.segment(&self.bodies)),
+            segment: packet.is_segment().then(|| packet.segment(self.bodies)),
         }
     }
 }
 
 /// The first and the last node of a packet's flow.
-pub fn ends(scenario: &crate::spec::Scenario, packet: &Sighting) -> [NodeId; 2] {
+pub fn ends(scenario: &Scenario, packet: &Sighting) -> [NodeId; 2] {
     let flow = &scenario.flows[packet.flow];
     if packet.is_back {
         [flow.to, flow.from]

@@ -226,7 +226,7 @@ impl<'a> Reference<'a> {
                 self.media.iter_mut().for_each(|medium| medium.note_plans(self.now, &mut self.links));
                 let of_scenario = &self.links[..self.scenario.links.len()];
                 let links = |series| of_scenario.iter().map(move |link| link.sample(series));
-                self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
+                self.recorder.on_sample(self.now, |series| self.traffic.report().samples(series), links);
                 self.links.iter_mut().for_each(NaiveLink::renew_levels);
                 self.enter(self.recorder.next_wakeup(), Happening::Sample);
             }
@@ -587,7 +587,7 @@ impl<'a> Reference<'a> {
         self.media.iter_mut().for_each(|medium| medium.note_plans(self.now, &mut self.links));
         let of_scenario = &self.links[..self.scenario.links.len()];
         let samples = |series| of_scenario.iter().map(move |link| link.sample(series));
-        self.recorder.on_end(self.now, |series| self.traffic.samples(series), samples);
+        self.recorder.on_end(self.now, |series| self.traffic.report().samples(series), samples);
         let idle: Vec<LazyLink> = of_scenario.iter().map(carried).collect();
         let mut result = assemble(self.scenario, end, &self.traffic, &idle, &self.drops, self.recorder);
         result.links = LinkRow::table(of_scenario.iter().map(|link| link.row(self.now)));

@@ -6,7 +6,7 @@ use super::goal::{End, StreamRead};
 use super::groups::{MultiState, PathState, PathTotals};
 use super::host::Hosts;
 use super::pool::{Pool, Task};
-use super::sessions::{FlowSessions, Over};
+use super::sessions::FlowSessions;
 use super::totals::OwnLane;
 use super::ways::Ways;
 use crate::dictionary::SenderSeries;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowState>,
     /// The flow of each lane.
-    pub(super) flow_of: Vec<FlowId>,
+    pub(crate) flow_of: Vec<FlowId>,
     /// The entity of each lane in series and events: its flow, or its subflow, after all flows.
     pub(crate) entity_of: Vec<FlowId>,
     pub(crate) hosts: Hosts,
@@ -117,20 +117,16 @@ impl Traffic {
         let host = &mut self.hosts[endpoint];
         if host.timer <= now {
             host.timer = Time::NEVER;
-            self.on_timer(now, endpoint);
+            if !host.reads_at(now) {
+                self.wake_application(now, endpoint);
+            }
         }
         self.hosts[endpoint].conn.handle_wakeup(now);
     }
 
-    fn on_timer(&mut self, now: Time, endpoint: EndpointId) {
-        if !self.hosts[endpoint].reads_at(now) {
-            self.wake_application(now, endpoint);
-        }
-    }
-
     /// Runs the application of an endpoint at its timer there.
     pub(super) fn wake_application(&mut self, now: Time, endpoint: EndpointId) {
-        let (flow, session) = (self.hosts[endpoint].flow, self.over(endpoint.slot()));
+        let (flow, session) = (self.hosts[endpoint].flow, self.pool.over(endpoint.slot()));
         let (app, mut sessions) = self.lend(now, flow);
         app.on_timer(&mut sessions, session);
     }
@@ -165,7 +161,7 @@ impl Traffic {
 
     /// Ends the wait of an application at an endpoint.
     pub(crate) fn on_wait_over(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) {
-        let session = self.over(endpoint.slot());
+        let session = self.pool.over(endpoint.slot());
         let host = &mut self.hosts[endpoint];
         let flow = host.flow;
         if let Some(goal) = host.awaits.take() {
@@ -178,7 +174,7 @@ impl Traffic {
     pub(super) fn on_stream(&mut self, now: Time, endpoint: EndpointId, read: StreamRead, recorder: &mut Recorder) {
         let session = &self.pool.sessions[endpoint.slot()];
         if !session.is_released {
-            let (flow, over) = (session.flow, self.over(endpoint.slot()));
+            let (flow, over) = (session.flow, self.pool.over(endpoint.slot()));
             let (app, mut sessions) = self.lend(now, flow);
             app.on_stream(&mut sessions, (over, End::of(endpoint)), read, recorder);
         }
@@ -188,19 +184,9 @@ impl Traffic {
     pub(super) fn on_abort(&mut self, now: Time, slot: usize) {
         let session = &self.pool.sessions[slot];
         if !session.is_released {
-            let (flow, over) = (session.flow, self.over(slot));
+            let (flow, over) = (session.flow, self.pool.over(slot));
             let (app, mut sessions) = self.lend(now, flow);
             app.on_abort(&mut sessions, over);
-        }
-    }
-
-    /// Returns the session in a slot as its application names it.
-    fn over(&self, slot: usize) -> Over {
-        let session = &self.pool.sessions[slot];
-        match session.engine {
-            Some(_) => Over::Engine(slot),
-            None if session.group.is_some() => Over::Group(slot),
-            None => Over::Tcp(slot),
         }
     }
 
@@ -216,7 +202,7 @@ impl Traffic {
         let session = &self.pool.sessions[slot];
         let salts = self.flows[session.flow].salts(session.ordinal);
         // Of siblings at an instant, the first acts first.
-        let subflow = self.place_in_group(slot).map_or(0, |(_, subflow)| subflow);
+        let subflow = self.pool.place_in_group(slot).map_or(0, |(_, subflow)| subflow);
         salts.map(|salt| salt.saturating_add(subflow as u32))
     }
 

@@ -2,13 +2,13 @@
 //! path of TCP's packets.
 
 use super::dispatch::Traffic;
-use super::engines::EngineSession;
+use super::engines::{EngineEnd, EngineSession};
 use super::goal::StreamRead;
 use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, LaneId};
 use crate::packet::{Bodies, Carried, Packet};
 use crate::record::Recorder;
-use crate::stack::{EngineEvent, EngineState};
+use crate::stack::EngineEvent;
 use bentpipe_units::{Duration, Time};
 
 impl Traffic {
@@ -25,25 +25,9 @@ impl Traffic {
         }
     }
 
-    /// Whether the handshake is complete at an endpoint with an engine.
-    pub(crate) fn is_engine_established(&self, endpoint: EndpointId) -> bool {
-        let engine = self.pool.sessions[endpoint.slot()].engine.as_ref();
-        engine.is_some_and(|session| session.ends[endpoint.side()].established.is_some())
-    }
-
-    /// Returns the state of an engine; `None`: the endpoint has none.
-    pub(crate) fn engine_state(&self, endpoint: EndpointId) -> Option<EngineState> {
-        let session = self.pool.sessions[endpoint.slot()].engine.as_ref()?;
-        Some(session.ends[endpoint.side()].engine.state())
-    }
-
-    /// Whether the application of an engine has written more than has left.
-    pub(crate) fn engine_has_more(&self, endpoint: EndpointId) -> bool {
-        let counters = self.pool.sessions[endpoint.slot()]
-            .engine
-            .as_ref()
-            .map(|session| session.ends[endpoint.side()].engine.counters());
-        counters.is_some_and(|counters| counters.offered_bytes > counters.sent_bytes)
+    /// Returns the end of a session with an engine; `None`: the endpoint has none.
+    pub(crate) fn engine_end(&self, endpoint: EndpointId) -> Option<&EngineEnd> {
+        Some(&self.pool.sessions[endpoint.slot()].engine.as_ref()?.ends[endpoint.side()])
     }
 
     fn engine(&mut self, endpoint: EndpointId) -> Option<&mut EngineSession> {

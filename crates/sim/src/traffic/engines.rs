@@ -28,7 +28,7 @@ pub(super) struct EngineSession {
 
 /// One end of a session.
 #[derive(Debug)]
-pub(super) struct EngineEnd {
+pub(crate) struct EngineEnd {
     pub(super) engine: Box<dyn Engine>,
     /// Next instant when its application acts here.
     pub(super) app_timer: Time,
@@ -92,6 +92,22 @@ impl Clone for EngineEnd {
 }
 
 impl EngineEnd {
+    /// Whether the handshake is complete.
+    pub(crate) fn is_established(&self) -> bool {
+        self.established.is_some()
+    }
+
+    /// Returns the state of the engine.
+    pub(crate) fn state(&self) -> EngineState {
+        self.engine.state()
+    }
+
+    /// Whether the application has written more than has left.
+    pub(crate) fn has_more(&self) -> bool {
+        let counters = self.engine.counters();
+        counters.offered_bytes > counters.sent_bytes
+    }
+
     fn new(engine: Box<dyn Engine>) -> Self {
         Self {
             engine,

@@ -69,3 +69,14 @@ impl Goal {
         Self { what: What::Read, bytes }
     }
 }
+
+/// A session as its application names it, by the transport that carries it. Only `FlowSessions` looks inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// The TCP connection in this slot.
+    Tcp(usize),
+    /// The connection over an engine in this slot.
+    Engine(usize),
+    /// The connection over several paths whose first subflow has this slot.
+    Group(usize),
+}

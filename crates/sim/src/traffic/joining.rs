@@ -14,19 +14,10 @@ use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
 impl Traffic {
-    /// Returns the slot of the session that a subflow belongs to, and the number of the subflow.
-    pub(super) fn place_in_group(&self, slot: usize) -> Option<(usize, usize)> {
-        match self.pool.sessions[slot].group.as_deref()? {
-            GroupPart::Head(_) => Some((slot, 0)),
-            GroupPart::Member { head, subflow } => Some((*head, *subflow)),
-            GroupPart::Spare => None,
-        }
-    }
-
     /// Returns the entity of an endpoint in series and events: its flow, or its subflow.
     pub(crate) fn entity(&self, endpoint: EndpointId) -> FlowId {
         let host = &self.hosts[endpoint];
-        match self.place_in_group(endpoint.slot()) {
+        match self.pool.place_in_group(endpoint.slot()) {
             Some((_, subflow)) => self.entity_of[LaneId::new(self.flows[host.flow].lane.id.index() + subflow)],
             None => host.flow,
         }
@@ -34,7 +25,7 @@ impl Traffic {
 
     /// Returns the endpoint that keeps the goals and timers of the end of a group.
     fn head_of(&self, endpoint: EndpointId) -> EndpointId {
-        let head = self.place_in_group(endpoint.slot()).map_or(endpoint.slot(), |(head, _)| head);
+        let head = self.pool.place_in_group(endpoint.slot()).map_or(endpoint.slot(), |(head, _)| head);
         End::of(endpoint).of_slot(head)
     }
 
@@ -65,7 +56,7 @@ impl Traffic {
         bodies.release(packet);
         let before = self.hosts[endpoint].conn.counters().duplicate_segments;
         self.hosts[endpoint].count_arrival();
-        let Some((head, subflow)) = self.place_in_group(endpoint.slot()) else {
+        let Some((head, subflow)) = self.pool.place_in_group(endpoint.slot()) else {
             return self.hosts[endpoint].conn.handle(now, &segment);
         };
         if let Some((group, hosts)) = self.group(head) {
@@ -135,7 +126,7 @@ impl Traffic {
             Event::ErrorReport(offset) => host.on_report(now, offset),
             _ => {}
         }
-        let Some((head, subflow)) = self.place_in_group(endpoint.slot()) else { return };
+        let Some((head, subflow)) = self.pool.place_in_group(endpoint.slot()) else { return };
         if let Some((group, hosts)) = self.group(head) {
             let (state, mut connections) = group.at(End::of(endpoint), hosts);
             state.meta.on_event(now, subflow, event, &mut connections);
@@ -183,17 +174,15 @@ impl Traffic {
         recorder.on_event(now, of, kind, value);
     }
 
-    /// Whether the end of a group has reached the goal of its application.
-    pub(crate) fn has_group_goal(&mut self, endpoint: EndpointId) -> bool {
+    /// Ends the wait of the application at the end of a group, if its goal is reached. Returns whether it is.
+    pub(crate) fn end_group_wait(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) -> bool {
         let head = self.head_of(endpoint);
         let goal = self.hosts[head].awaits;
-        self.group(head.slot()).is_some_and(|(group, _)| group.has_reached(End::of(head), goal))
-    }
-
-    /// Ends the wait of the application at the end of a group.
-    pub(crate) fn on_group_goal(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) {
-        let head = self.head_of(endpoint);
-        self.on_wait_over(now, head, recorder);
+        let is_over = self.group(head.slot()).is_some_and(|(group, _)| group.has_reached(End::of(head), goal));
+        if is_over {
+            self.on_wait_over(now, head, recorder);
+        }
+        is_over
     }
 
     /// Notes the limits of the end of a group, and records the state of its senders and receiver. Sets the timer of its host.
@@ -272,7 +261,9 @@ impl Traffic {
                 continue;
             }
             let at = now + multi.config.reinject.notice;
-            for (slot, end) in self.heads_of(flow).into_iter().flat_map(|slot| End::BOTH.map(|end| (slot, end))) {
+            for (slot, end) in
+                self.pool.heads_of(flow, &self.hosts).into_iter().flat_map(|slot| End::BOTH.map(|end| (slot, end)))
+            {
                 let Some((group, hosts)) = self.group(slot) else { continue };
                 let state = &mut group.ends[end as usize];
                 state.notices.extend(notices.iter().map(|&(subflow, is_up)| (at, subflow, is_up)));
@@ -282,19 +273,5 @@ impl Traffic {
             }
         }
         told
-    }
-
-    /// Returns the slots of the groups of a flow in which something may happen, in the order of their opening.
-    fn heads_of(&self, flow: FlowId) -> Vec<usize> {
-        let sessions = self.pool.sessions.iter().enumerate().filter(|(_, session)| session.flow == flow);
-        let may_act = |group: &GroupSession, is_released: bool| !is_released || !group.is_done(&self.hosts);
-        let mut heads: Vec<(u64, usize)> = sessions
-            .filter_map(|(slot, session)| match session.group.as_deref()? {
-                GroupPart::Head(group) => may_act(group, session.is_released).then_some((session.ordinal, slot)),
-                _ => None,
-            })
-            .collect();
-        heads.sort_unstable();
-        heads.into_iter().map(|(_, slot)| slot).collect()
     }
 }

@@ -28,6 +28,7 @@ mod ways;
 #[cfg(test)]
 pub(crate) use apps::send_times_of;
 pub(crate) use dispatch::Traffic;
+pub(crate) use engines::EngineEnd;
 pub(crate) use lasting::{lasts_until, least_rtt, OnPath};
 pub(crate) use observe::{event_kind, event_of_segment};
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::dispatch::Traffic;
 use super::flow::FlowState;
 use super::groups::{add_session, as_totals, GroupPart, GroupSession, MultiTotals, PathTotals};
-use super::host::Host;
-use super::pool::Session;
+use super::host::{Host, Hosts};
+use super::pool::{Pool, Session};
 use super::send_times::SendTimes;
 use super::totals::Totals;
 use crate::dictionary::{
@@ -19,10 +19,25 @@ use bentpipe_cc::{Inside, Insides, Quantity, ResumePhase};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 
+/// The flows of a run, as tables and series read them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TrafficReport<'a> {
+    flows: &'a [FlowState],
+    hosts: &'a Hosts,
+    pool: &'a Pool,
+}
+
 impl Traffic {
+    /// Returns the flows as tables and series read them.
+    pub(crate) fn report(&self) -> TrafficReport<'_> {
+        TrafficReport { flows: &self.flows, hosts: &self.hosts, pool: &self.pool }
+    }
+}
+
+impl<'a> TrafficReport<'a> {
     /// Returns a row for each flow. The run ended at `at`.
-    pub(crate) fn flow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<FlowRow<'a>> {
-        let flows = FlowId::all(scenario.flows.len()).zip(&self.flows).zip(self.totals(at));
+    pub(crate) fn flow_rows<'b>(self, scenario: &'b Scenario, at: Time) -> Vec<FlowRow<'b>> {
+        let flows = FlowId::all(scenario.flows.len()).zip(self.flows).zip(self.totals(at));
         let row = |((flow, state), totals): ((FlowId, &FlowState), Totals)| {
             flow_row(scenario, flow, state, &totals, self.group_totals(flow, at).map(|(all, _)| all), at)
         };
@@ -30,9 +45,9 @@ impl Traffic {
     }
 
     /// Returns a row for each subflow of flows over several paths, with the columns of `flows` and its own.
-    pub(crate) fn subflow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<(FlowRow<'a>, SubflowRow<'a>)> {
+    pub(crate) fn subflow_rows<'b>(self, scenario: &'b Scenario, at: Time) -> Vec<(FlowRow<'b>, SubflowRow<'b>)> {
         let mut rows = Vec::new();
-        for (flow, state) in FlowId::all(scenario.flows.len()).zip(&self.flows) {
+        for (flow, state) in FlowId::all(scenario.flows.len()).zip(self.flows) {
             let (Some((_, paths)), Some(multi)) = (self.group_totals(flow, at), &state.multi) else { continue };
             let all: u64 = paths.iter().map(|path| path.brought_bytes).sum();
             for ((lane, path), totals) in scenario.lanes_of(flow).zip(&multi.paths).zip(&paths) {
@@ -49,7 +64,7 @@ impl Traffic {
     }
 
     /// Returns the counters at `now` of a flow over several paths, and those of each path.
-    fn group_totals(&self, flow: FlowId, now: Time) -> Option<(MultiTotals, Vec<PathTotals>)> {
+    fn group_totals(self, flow: FlowId, now: Time) -> Option<(MultiTotals, Vec<PathTotals>)> {
         let multi = self.flows[flow].multi.as_ref()?;
         let mut totals = multi.totals();
         for (session, group) in self.groups_of(flow) {
@@ -66,7 +81,7 @@ impl Traffic {
     }
 
     /// Returns the present sessions of a flow over several paths.
-    fn groups_of(&self, flow: FlowId) -> impl Iterator<Item = (&Session, &GroupSession)> {
+    fn groups_of(self, flow: FlowId) -> impl Iterator<Item = (&'a Session, &'a GroupSession)> {
         let sessions = self.pool.sessions.iter().filter(move |session| session.flow == flow);
         sessions.filter_map(|session| match session.group.as_deref()? {
             GroupPart::Head(group) => Some((session, group)),
@@ -75,7 +90,7 @@ impl Traffic {
     }
 
     /// Returns the counters at `now` of a flow over several paths as those of every flow.
-    fn joined_totals(&self, flow: FlowId, now: Time) -> Option<Totals> {
+    fn joined_totals(self, flow: FlowId, now: Time) -> Option<Totals> {
         let (all, paths) = self.group_totals(flow, now)?;
         let mut times = self.flows[flow].totals().times;
         let ends = self.groups_of(flow).flat_map(|(_, group)| &group.ends);
@@ -88,34 +103,34 @@ impl Traffic {
     }
 
     /// Returns the rows of each flow with several transfers: one for each class of sizes.
-    pub(crate) fn completion_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = CompletionRow<'a>> {
-        let flows = scenario.flows.iter().zip(&self.flows);
+    pub(crate) fn completion_rows(self, scenario: &'a Scenario) -> impl Iterator<Item = CompletionRow<'a>> {
+        let flows = scenario.flows.iter().zip(self.flows);
         let flows = flows.filter_map(|(flow, state)| Some((flow, state.completions()?)));
         flows.flat_map(|(flow, completions)| completion_rows_of(flow, completions))
     }
 
     /// Returns the statistics of the transfers of all flows.
-    pub(crate) fn completions(&self) -> Completions {
+    pub(crate) fn completions(self) -> Completions {
         let mut all = Completions::default();
         self.flows.iter().filter_map(FlowState::completions).for_each(|completions| all.merge(completions));
         all
     }
 
     /// Returns a row for each flow of datagrams.
-    pub(crate) fn datagram_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
+    pub(crate) fn datagram_rows(self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
         let row = |(flow, state)| datagram_row(scenario, flow, state);
-        scenario.flows.iter().zip(&self.flows).filter_map(row)
+        scenario.flows.iter().zip(self.flows).filter_map(row)
     }
 
     /// Returns the rows of each flow of probes: one for each probe.
-    pub(crate) fn probe_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = ProbeRow<'a>> {
-        let flows = scenario.flows.iter().zip(&self.flows);
+    pub(crate) fn probe_rows(self, scenario: &'a Scenario) -> impl Iterator<Item = ProbeRow<'a>> {
+        let flows = scenario.flows.iter().zip(self.flows);
         let flows = flows.filter_map(|(flow, state)| Some((&flow.name, state.arrived.as_ref()?.probes.as_ref()?)));
         flows.flat_map(|(name, probes)| probes.rows(name))
     }
 
     /// Returns a row for each flow over QUIC. The run ended at `at`.
-    pub(crate) fn quic_rows<'a>(&'a self, scenario: &'a Scenario, at: Time) -> Vec<QuicRow<'a>> {
+    pub(crate) fn quic_rows(self, scenario: &'a Scenario, at: Time) -> Vec<QuicRow<'a>> {
         if scenario.flows.iter().all(|flow| flow.transport.quic().is_none()) {
             return Vec::new();
         }
@@ -126,7 +141,7 @@ impl Traffic {
 
     /// Returns the stack's reason for the last connection that failed; empty if neither the flow nor one of its transfers
     /// did. A connection also ends when its peer closes it, or when it is idle and the next transfer opens another.
-    fn failure(&self, flow: FlowId) -> &str {
+    fn failure(self, flow: FlowId) -> &'a str {
         let state = &self.flows[flow];
         let is_of_transfers = state.completions().is_some_and(|completions| completions.failed > 0);
         if !state.has_failed && !is_of_transfers && state.arrived.is_none() {
@@ -138,7 +153,7 @@ impl Traffic {
     }
 
     /// Returns the counters of each flow at `now`, present sessions included.
-    fn totals(&self, now: Time) -> Vec<Totals> {
+    fn totals(self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
         for (slot, session) in self.pool.sessions.iter().enumerate().filter(|(_, session)| session.group.is_none()) {
             let ends = self.hosts.pair(slot);
@@ -155,7 +170,7 @@ impl Traffic {
     }
 
     /// Returns the payload bytes that each flow has delivered, then those that each subflow was the first to bring.
-    fn delivered_bytes(&self) -> Vec<u64> {
+    fn delivered_bytes(self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
         for (slot, session) in self.pool.sessions.iter().enumerate().filter(|(_, session)| session.group.is_none()) {
             let [opener, other] = self.hosts.pair(slot);
@@ -179,7 +194,7 @@ impl Traffic {
     }
 
     /// Returns the samples of a series, for each flow in order.
-    pub(crate) fn samples(&self, series: FlowSeries) -> impl Iterator<Item = Sample> {
+    pub(crate) fn samples(self, series: FlowSeries) -> impl Iterator<Item = Sample> {
         match series {
             FlowSeries::Goodput => self.delivered_bytes().into_iter().map(Sample::Bytes),
         }

@@ -1,6 +1,7 @@
 //! The pool of sessions, and the tasks that applications have for the network.
 
 use super::engines::EngineSession;
+use super::goal::Over;
 use super::groups::{GroupPart, GroupSession};
 use super::host::Hosts;
 use super::totals::OneSession;
@@ -101,6 +102,41 @@ impl Pool {
             caches: BTreeMap::new(),
             counts: 1,
         }
+    }
+}
+
+impl Pool {
+    /// Returns the session in a slot as its application names it.
+    pub(super) fn over(&self, slot: usize) -> Over {
+        let session = &self.sessions[slot];
+        match session.engine {
+            Some(_) => Over::Engine(slot),
+            None if session.group.is_some() => Over::Group(slot),
+            None => Over::Tcp(slot),
+        }
+    }
+
+    /// Returns the slot of the session that a subflow belongs to, and the number of the subflow.
+    pub(super) fn place_in_group(&self, slot: usize) -> Option<(usize, usize)> {
+        match self.sessions[slot].group.as_deref()? {
+            GroupPart::Head(_) => Some((slot, 0)),
+            GroupPart::Member { head, subflow } => Some((*head, *subflow)),
+            GroupPart::Spare => None,
+        }
+    }
+
+    /// Returns the slots of the groups of a flow in which something may happen, in the order of their opening.
+    pub(super) fn heads_of(&self, flow: FlowId, hosts: &Hosts) -> Vec<usize> {
+        let sessions = self.sessions.iter().enumerate().filter(|(_, session)| session.flow == flow);
+        let may_act = |group: &GroupSession, is_released: bool| !is_released || !group.is_done(hosts);
+        let mut heads: Vec<(u64, usize)> = sessions
+            .filter_map(|(slot, session)| match session.group.as_deref()? {
+                GroupPart::Head(group) => may_act(group, session.is_released).then_some((session.ordinal, slot)),
+                _ => None,
+            })
+            .collect();
+        heads.sort_unstable();
+        heads.into_iter().map(|(_, slot)| slot).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::engines::EngineSession;
 use super::flow::FlowState;
+pub(super) use super::goal::Over;
 use super::goal::{End, Goal, What};
 use super::groups::{GroupPart, GroupSession};
 use super::host::{Host, Hosts};
@@ -24,17 +25,6 @@ use std::sync::Arc;
 const SUBFLOW_SEEDS: u64 = 1 << 40;
 /// Slots that are tried before the pool grows.
 const SLOTS_TRIED: usize = 16;
-
-/// A session as its application names it, by the transport that carries it. Only [`FlowSessions`] looks inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
-    /// The TCP connection in this slot.
-    Tcp(usize),
-    /// The connection over an engine in this slot.
-    Engine(usize),
-    /// The connection over several paths whose first subflow has this slot.
-    Group(usize),
-}
 
 /// The sessions of one flow, as its application uses them at an instant. Applications reach hosts and their transports
 /// only by these methods.

@@ -14,13 +14,14 @@
 mod queues;
 mod trail;
 
-use super::Network;
+use super::witness::Scene;
 use crate::dictionary::{CriticalPathRow, PathPart, Table};
 use crate::ids::{EndpointId, FlowId, LaneId, LinkId, NodeId};
+use crate::link::Service;
 use crate::packet::{Packet, PacketKind};
 use crate::record::{LossPlace, Names};
 use crate::spec::{App, Scenario};
-use crate::traffic::Traffic;
+use crate::traffic::{EngineEnd, Traffic};
 use bentpipe_tcp::{Flags, SendLimit};
 use bentpipe_units::Time;
 use queues::LinkTrails;
@@ -44,6 +45,8 @@ pub(super) struct CriticalPaths {
     flows: Vec<Option<Trail>>,
     /// The last trail of each connection at a node with middleboxes.
     nodes: BTreeMap<(NodeId, LaneId, u32), Trail>,
+    /// Whether each node has middleboxes.
+    has_boxes: Vec<bool>,
     stories: Vec<StoryState>,
     acting: Acting,
     /// The first flow of each flow's entry.
@@ -78,8 +81,8 @@ pub(super) enum Acting {
 }
 
 impl CriticalPaths {
-    /// The trails of a run, if its record has the series.
-    pub(super) fn of(scenario: &Scenario) -> Option<Box<Self>> {
+    /// The trails of a run, if its record has the series. `has_boxes` tests whether a node has middleboxes.
+    pub(super) fn of(scenario: &Scenario, has_boxes: impl Fn(NodeId) -> bool) -> Option<Box<Self>> {
         let is_asked = scenario.record.series.iter().any(|name| name == SERIES);
         is_asked.then(|| {
             let first = |flow: &crate::spec::Flow| {
@@ -92,6 +95,7 @@ impl CriticalPaths {
                 ends: Vec::new(),
                 flows: vec![None; scenario.flows.len()],
                 nodes: BTreeMap::new(),
+                has_boxes: NodeId::all(scenario.nodes.len()).map(has_boxes).collect(),
                 stories: Vec::new(),
                 acting: Acting::OnArrival,
                 groups: scenario.flows.iter().map(first).collect(),
@@ -206,114 +210,69 @@ fn trip_of(end: &EndTrail) -> PathPart {
     }
 }
 
-impl Network {
+impl CriticalPaths {
     /// Notes why an endpoint wakes up.
     #[cold]
-    pub(super) fn trace_wakeup(&mut self, endpoint: EndpointId) {
-        let is_application = self.traffic.is_application_due(self.now, endpoint);
+    pub(super) fn on_wakeup(&mut self, scene: Scene<'_>, endpoint: EndpointId) {
+        let is_application = scene.traffic.is_application_due(scene.now, endpoint);
         self.note_acting(if is_application { Acting::ForApplication } else { Acting::OnTimer });
     }
 
     /// Notes why an endpoint acts.
     pub(super) fn note_acting(&mut self, acting: Acting) {
-        if let Some(paths) = &mut self.observers.critical {
-            paths.acting = acting;
+        self.acting = acting;
+    }
+
+    /// Takes the trail of a packet that reaches the far end of a link, the node `node`.
+    pub(super) fn on_delivery(&mut self, link: LinkId, node: NodeId, packet: &Packet) {
+        let key = PacketKey::of(packet);
+        let Some(trail) = self.links[link].arrive(key) else { return };
+        if self.has_boxes[node] && !packet.is_damaged() {
+            self.nodes.insert((node, packet.lane(), packet.connection()), trail.clone());
+        }
+        self.hold(key, trail);
+    }
+
+    /// Gives a link the trail of a packet that `node` offers to it.
+    pub(super) fn on_offer(&mut self, at: Time, link: LinkId, node: NodeId, packet: &Packet) {
+        if let Some(trail) = self.take(at, packet, node) {
+            self.links[link].offer(PacketKey::of(packet), trail);
         }
     }
 
-    /// Moves the head of a link's ring to the next node, with its trail.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn deliver_traced(&mut self, index: LinkId) {
-        let far_end = self.far_ends[index];
-        let link = &mut self.links[index];
-        link.advance(self.now, &mut self.losses);
-        let front = link.front(self.now).copied();
-        if front.is_some() {
-            link.drop_front();
-        }
-        self.schedule.set_next(self.links[index].next_event());
-        self.trace_services(index);
-        self.count_losses(index);
-        let Some(mut packet) = front else { return };
-        let has_boxes = !self.nodes[far_end.node].boxes.is_empty();
-        if let Some(paths) = &mut self.observers.critical {
-            let key = PacketKey::of(&packet);
-            let trail = paths.links[index].arrive(key);
-            if let (Some(trail), true) = (&trail, has_boxes && !packet.is_damaged()) {
-                paths.nodes.insert((far_end.node, packet.lane(), packet.connection()), trail.clone());
-            }
-            if let Some(trail) = trail {
-                paths.hold(key, trail);
-            }
-        }
-        if packet.is_damaged() && self.ends_at(index, &packet) {
-            return;
-        }
-        if far_end.is_asked {
-            return self.enter_node(self.now, far_end.node, &mut packet);
-        }
-        self.forward(far_end.node, &mut packet);
-    }
-
-    /// Offers a packet to a link, with its trail.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn enter_traced(&mut self, at: Time, index: LinkId, packet: &mut Packet) {
-        let node = self.scenario.links[index].from;
-        packet.at = at;
-        if let Some(paths) = &mut self.observers.critical {
-            if let Some(trail) = paths.take(at, packet, node) {
-                paths.links[index].offer(PacketKey::of(packet), trail);
-            }
-        }
-        if let Some(at) = self.links[index].accept_any(at, packet, &mut self.losses) {
-            self.schedule.set(crate::engine::Source::Link(index), at);
-        }
-        self.note_offered(index);
-        self.trace_services(index);
-        self.count_losses(index);
-    }
-
-    pub(super) fn trace_services(&mut self, index: LinkId) {
-        let services = self.links[index].take_services();
-        let Some(paths) = &mut self.observers.critical else { return };
+    /// Adds the services of a link to the trails of its packets.
+    pub(super) fn on_services(&mut self, scenario: &Scenario, link: LinkId, services: Vec<Service>) {
         for service in services {
-            let group = paths.groups[self.scenario.lanes[service.packet.lane()].flow];
-            paths.links[index].serve(index, group, &service);
+            let group = self.groups[scenario.lanes[service.packet.lane()].flow];
+            self.links[link].serve(link, group, &service);
         }
     }
 
     /// Gives a copy of a packet, for another receiver, the trail of the packet.
-    pub(super) fn trace_copy(&mut self, packet: &Packet, copy: &Packet) {
-        let Some(paths) = &mut self.observers.critical else { return };
+    pub(super) fn on_copy(&mut self, packet: &Packet, copy: &Packet) {
         let key = PacketKey::of(packet);
-        if let Some((_, trail)) = paths.in_hand.iter().find(|(each, _)| *each == key) {
+        if let Some((_, trail)) = self.in_hand.iter().find(|(each, _)| *each == key) {
             let trail = trail.clone();
-            paths.in_hand.push_back((PacketKey::of(copy), trail));
+            self.in_hand.push_back((PacketKey::of(copy), trail));
         }
     }
 
     /// Takes the trails of packets that leave the queue of an absent link.
-    pub(super) fn trace_absence(&mut self, index: LinkId) {
-        self.trace_services(index);
-        let now = self.now;
-        if let Some(paths) = &mut self.observers.critical {
-            for (key, trail) in paths.links[index].leave(index, now) {
-                paths.hold(key, trail);
-            }
+    pub(super) fn on_absence(&mut self, now: Time, link: LinkId) {
+        for (key, trail) in self.links[link].leave(link, now) {
+            self.hold(key, trail);
         }
     }
 
     /// Starts the trail of a packet that a host sends. The last arrival caused it, or a wait since then.
-    pub(super) fn trace_sent(&mut self, packet: &Packet) {
+    pub(super) fn on_sent(&mut self, scene: Scene<'_>, packet: &Packet) {
         if packet.kind() == PacketKind::Engine {
-            return self.trace_sent_by_engine(packet);
+            return self.on_sent_by_engine(scene, packet);
         }
-        let (now, flow) = (self.now, self.flow_of(packet));
-        let Some(paths) = &mut self.observers.critical else { return };
+        let Scene { now, scenario, traffic, .. } = scene;
+        let flow = scenario.lanes[packet.lane()].flow;
         if !packet.is_segment() {
-            paths.hold(PacketKey::of(packet), Trail::new(DATAGRAM, now));
+            self.hold(PacketKey::of(packet), Trail::new(DATAGRAM, now));
             return;
         }
         let endpoint = packet.endpoint().peer();
@@ -321,18 +280,18 @@ impl Network {
         let is_retransmission = packet.plain_segment().is_retransmission;
         // A retransmission for a finished transfer begins no other transfer.
         let begins = endpoint.is_opener() && !is_retransmission && (packet.len > 0 || flags.has(Flags::SYN));
-        let is_new = paths.is_at_rest(endpoint);
-        let of_flow = paths.flows[flow].clone().filter(|trail| !paths.is_over(trail.story));
-        let newest = paths.newest(self.traffic.siblings(endpoint)).filter(|_| !is_new || !is_retransmission);
+        let is_new = self.is_at_rest(endpoint);
+        let of_flow = self.flows[flow].clone().filter(|trail| !self.is_over(trail.story));
+        let newest = self.newest(traffic.siblings(endpoint)).filter(|_| !is_new || !is_retransmission);
         let known = if is_new { newest } else { Some(endpoint) };
-        let mut trail = match (known.and_then(|known| paths.end(known)), of_flow) {
+        let mut trail = match (known.and_then(|known| self.end(known)), of_flow) {
             (Some(end), _) => end.trail.clone(),
             (None, Some(trail)) => trail,
-            (None, None) if begins => paths.begin(now),
+            (None, None) if begins => self.begin(now),
             // No transfer waits for the answer.
             (None, None) => return,
         };
-        let waited = match paths.acting {
+        let waited = match self.acting {
             Acting::OnArrival => PathPart::Rest,
             Acting::ForApplication => PathPart::Application,
             Acting::OnTimer if is_retransmission => PathPart::Timeout,
@@ -340,41 +299,38 @@ impl Network {
             Acting::OnTimer => PathPart::Pacing,
         };
         trail.spend(now, PathShare::of(waited));
-        let is_first = self.traffic.hosts[endpoint].conn.acked_bytes() == 0;
-        let trip = match paths.end(endpoint).filter(|_| !is_new) {
+        let is_first = traffic.hosts[endpoint].conn.acked_bytes() == 0;
+        let trip = match self.end(endpoint).filter(|_| !is_new) {
             _ if flags.has(Flags::SYN) => PathPart::Opening,
             _ if packet.len == 0 => trail.trip,
             _ if is_retransmission => PathPart::Repair,
-            Some(end) if !end.has_data && !is_first && paths.acting != Acting::ForApplication => trip_of(end),
+            Some(end) if !end.has_data && !is_first && self.acting != Acting::ForApplication => trip_of(end),
             _ => PathPart::Exchange,
         };
         // It also leads to the next packet that this endpoint sends without an arrival.
         if is_new {
-            paths
-                .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
+            self.set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
         }
         trail.trip = trip;
-        let [node, _] = self.scenario.ends(packet.path());
-        if !self.nodes[node].boxes.is_empty() {
-            paths.nodes.insert((node, packet.lane(), packet.connection()), trail.clone());
+        let [node, _] = scenario.ends(packet.path());
+        if self.has_boxes[node] {
+            self.nodes.insert((node, packet.lane(), packet.connection()), trail.clone());
         }
-        paths.hold(PacketKey::of(packet), trail);
+        self.hold(PacketKey::of(packet), trail);
     }
 
     /// Starts the trail of a datagram of an engine. The network cannot see which of them repeat data.
-    fn trace_sent_by_engine(&mut self, packet: &Packet) {
+    fn on_sent_by_engine(&mut self, Scene { now, traffic, .. }: Scene<'_>, packet: &Packet) {
         let endpoint = packet.endpoint().peer();
-        let is_open = self.traffic.is_engine_established(endpoint);
-        let sends_data = self.traffic.hosts[endpoint].sends_data;
-        let now = self.now;
-        let Some(paths) = &mut self.observers.critical else { return };
-        let known = paths.end(endpoint).filter(|end| !paths.is_over(end.trail.story)).cloned();
+        let is_open = traffic.engine_end(endpoint).is_some_and(EngineEnd::is_established);
+        let sends_data = traffic.hosts[endpoint].sends_data;
+        let known = self.end(endpoint).filter(|end| !self.is_over(end.trail.story)).cloned();
         let mut trail = match &known {
             Some(end) => end.trail.clone(),
-            None if endpoint.is_opener() => paths.begin(now),
+            None if endpoint.is_opener() => self.begin(now),
             None => return,
         };
-        let waited = match paths.acting {
+        let waited = match self.acting {
             Acting::OnArrival => PathPart::Rest,
             Acting::ForApplication => PathPart::Application,
             Acting::OnTimer => PathPart::Pacing,
@@ -389,91 +345,76 @@ impl Network {
         };
         if known.is_none() {
             let end = EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true };
-            paths.set_end(endpoint, end);
+            self.set_end(endpoint, end);
         }
         trail.trip = trip;
-        paths.hold(PacketKey::of(packet), trail);
+        self.hold(PacketKey::of(packet), trail);
     }
 
     /// Adds the trail of a packet to its host, before the host handles it.
-    pub(super) fn trace_arrival(&mut self, node: NodeId, packet: &Packet) {
-        let (now, flow) = (self.now, self.flow_of(packet));
-        let Some(paths) = &mut self.observers.critical else { return };
-        paths.acting = Acting::OnArrival;
-        let Some(mut trail) = paths.take(now, packet, node) else { return };
+    pub(super) fn on_arrival(&mut self, scene: Scene<'_>, node: NodeId, packet: &Packet) {
+        let Scene { now, scenario, traffic, .. } = scene;
+        let flow = scenario.lanes[packet.lane()].flow;
+        self.acting = Acting::OnArrival;
+        let Some(mut trail) = self.take(now, packet, node) else { return };
         trail.end_trip();
         if !packet.is_of_session() {
             if trail.story == DATAGRAM {
-                paths.add(flow, &trail);
+                self.add(flow, &trail);
             }
             return;
         }
         let endpoint = packet.endpoint();
-        let is_older = paths.end(endpoint).is_some_and(|end| end.trail.story > trail.story);
-        if trail.story == DATAGRAM || paths.is_over(trail.story) || is_older {
+        let is_older = self.end(endpoint).is_some_and(|end| end.trail.story > trail.story);
+        if trail.story == DATAGRAM || self.is_over(trail.story) || is_older {
             return;
         }
-        if let Some(state) = self.traffic.engine_state(endpoint) {
+        if let Some(engine) = traffic.engine_end(endpoint) {
+            let state = engine.state();
             let in_slow_start = state.ssthresh.is_none_or(|ssthresh| state.cwnd < ssthresh);
             // Before this packet: data that was waiting then leaves because of it, and new data answers it.
-            let limit = self.traffic.engine_has_more(endpoint).then_some(SendLimit::CongestionWindow);
-            return paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: true });
+            let limit = engine.has_more().then_some(SendLimit::CongestionWindow);
+            return self.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: true });
         }
-        let conn = &self.traffic.hosts[endpoint].conn;
+        let conn = &traffic.hosts[endpoint].conn;
         let in_slow_start = conn.ssthresh().is_none_or(|ssthresh| conn.cwnd() < ssthresh);
-        if endpoint.is_opener() && matches!(*self.scenario.flows[flow].app, App::Page(_)) {
-            paths.flows[flow] = Some(trail.clone());
+        if endpoint.is_opener() && matches!(*scenario.flows[flow].app, App::Page(_)) {
+            self.flows[flow] = Some(trail.clone());
         }
         let limit = conn.send_limit();
-        paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });
+        self.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });
     }
 
     /// Removes the trail of a lost packet.
-    pub(super) fn trace_loss(&mut self, place: LossPlace, packet: &Packet, is_last: bool) {
-        let Some(paths) = &mut self.observers.critical else { return };
-        let key = PacketKey::of(packet);
+    pub(super) fn on_loss(&mut self, place: LossPlace, packet: &Packet, is_last: bool) {
         if let LossPlace::Link(link) = place {
-            paths.links[link].lose(key, is_last);
+            self.links[link].lose(PacketKey::of(packet), is_last);
         }
     }
 
-    /// Adds transfers that are complete once the wait of the application is over.
+    /// Adds transfers that are complete once the wait of the application is over, each given by its start.
     #[cold]
-    pub(super) fn trace_completions(&mut self, endpoint: EndpointId) {
-        let flow = self.traffic.hosts[endpoint].flow;
-        let complete = self.recorder.take_transfers();
-        let Some(paths) = &mut self.observers.critical else { return };
-        let endpoint = paths.newest(self.traffic.siblings(endpoint)).unwrap_or(endpoint);
+    pub(super) fn on_completions(&mut self, scene: Scene<'_>, endpoint: EndpointId, complete: Vec<Time>) {
+        let Scene { now, scenario, traffic, .. } = scene;
+        let flow = traffic.hosts[endpoint].flow;
+        let endpoint = self.newest(traffic.siblings(endpoint)).unwrap_or(endpoint);
         for start in complete {
-            paths.complete(self.now, flow, endpoint, start);
+            self.complete(now, flow, endpoint, start);
         }
-        let state = &self.traffic.flows[flow];
-        let is_single = self.scenario.flows[flow].app.is_single();
-        if is_single && state.completed.is_some() && paths.counts[flow] == 0 {
-            let start = paths.end(endpoint).and_then(|end| paths.stories.get(end.trail.story as usize));
+        let is_single = scenario.flows[flow].app.is_single();
+        if is_single && traffic.flows[flow].completed.is_some() && self.counts[flow] == 0 {
+            let start = self.end(endpoint).and_then(|end| self.stories.get(end.trail.story as usize));
             if let Some(start) = start.map(|story| story.start) {
-                paths.complete(self.now, flow, endpoint, start);
+                self.complete(now, flow, endpoint, start);
             }
         }
     }
 
-    /// Ends the trail of a connection that gave up.
-    pub(super) fn trace_failure(&mut self, endpoint: EndpointId) {
-        let flow = self.traffic.hosts[endpoint].flow;
-        if let Some(paths) = &mut self.observers.critical {
-            paths.flows[flow] = None;
-        }
+    /// Ends the trail of a connection of a flow that gave up.
+    pub(super) fn on_failure(&mut self, flow: FlowId) {
+        self.flows[flow] = None;
     }
 
-    /// Adds transfers without an end, up to the last packet that their receivers got.
-    pub(super) fn trace_end(&mut self) {
-        if let Some(paths) = &mut self.observers.critical {
-            paths.end_all(&self.scenario, &self.traffic);
-        }
-    }
-}
-
-impl CriticalPaths {
     /// Adds the trails of flows that never end.
     pub(super) fn end_all(&mut self, scenario: &Scenario, traffic: &Traffic) {
         for flow in FlowId::all(scenario.flows.len()) {
