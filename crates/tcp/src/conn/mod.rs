@@ -141,7 +141,7 @@ impl Connection {
         if self.life.state.is_synchronised() {
             self.tcb.notify(now, notice);
         } else if let Notice::ErrorRate(rate) = notice {
-            self.tcb.sender.prime_error_rate(rate);
+            self.tcb.sender.extras.prime_error_rate(rate);
         } else if let Notice::Explicit(header) = notice {
             self.tcb.on_explicit(now, header, false);
         }
@@ -254,7 +254,7 @@ impl Connection {
             self.tcb.sender.rtt.prime(srtt, rttvar);
         }
         if let Some(rate) = cache.error_rate {
-            self.tcb.sender.prime_error_rate(rate);
+            self.tcb.sender.extras.prime_error_rate(rate);
         }
     }
 
@@ -289,7 +289,8 @@ impl Connection {
 
     /// A record ends with the data offered so far. Its last segment is flagged, if best effort was agreed on.
     pub fn end_record(&mut self) {
-        self.tcb.sender.end_record();
+        let sender = &mut self.tcb.sender;
+        sender.extras.end_record(sender.space.offered);
     }
 
     /// The application reads up to `bytes`; returns how many there were. Only needed after
@@ -582,7 +583,7 @@ impl Connection {
         if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
             return Some(tcb.window_probe(now));
         }
-        if tcb.receiver.must_ack_now() && tcb.sender.paces_acks() && tcb.must_wait(now) {
+        if tcb.receiver.must_ack_now() && tcb.sender.extras.paces_acks() && tcb.must_wait(now) {
             return None;
         }
         tcb.next_ack(now)

@@ -14,14 +14,14 @@ impl Connection {
     /// [`couple`](Self::couple) sets the growth of its window. Call this before [`open`](Self::open).
     pub fn begin_subflow(&mut self, opening: Multipath, is_coupled: bool) {
         if self.life.state == State::Closed {
-            self.tcb.sender.begin_mapped(Mapped::new(opening, is_coupled));
+            self.tcb.sender.extras.begin_mapped(Mapped::new(opening, is_coupled));
             self.tcb.receiver.unbind_window();
         }
     }
 
     /// Sets whether more data wait above than were offered: a driver of several connections offers just what leaves now.
     pub fn set_backlog(&mut self, backlog: Backlog) {
-        self.tcb.sender.set_backlog(backlog);
+        self.tcb.sender.extras.set_backlog(backlog);
     }
 
     /// Bytes of new data that would leave now if they were offered; 0 while it takes none.
@@ -44,14 +44,14 @@ impl Connection {
         let start = self.tcb.sender.space.offered;
         self.offer(len);
         let taken = self.tcb.sender.space.offered - start;
-        if let Some(mapped) = self.tcb.sender.mapped_mut().filter(|_| taken > 0) {
+        if let Some(mapped) = self.tcb.sender.extras.mapped_mut().filter(|_| taken > 0) {
             mapped.push(start, dsn, taken);
         }
     }
 
     /// Sets the window and the acknowledgement that all subflows advertise together.
     pub fn share_window(&mut self, shared: SharedWindow) {
-        if let Some(mapped) = self.tcb.sender.mapped_mut() {
+        if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
             mapped.shared = shared;
         }
     }
@@ -82,7 +82,7 @@ impl Connection {
 
     /// Sends an ACK with this option.
     pub fn tell(&mut self, told: Multipath) {
-        if let Some(mapped) = self.tcb.sender.agreed_mapped_mut() {
+        if let Some(mapped) = self.tcb.sender.extras.agreed_mapped_mut() {
             mapped.told = Some(told);
             self.tcb.receiver.ack_soon();
         }
@@ -98,7 +98,7 @@ impl Connection {
     /// bytes.
     pub fn end_signals(&mut self, buffer: u64, window: u64) {
         let tcb = &mut self.tcb;
-        if let Some(mapped) = tcb.sender.mapped_mut() {
+        if let Some(mapped) = tcb.sender.extras.mapped_mut() {
             mapped.is_agreed = false;
             mapped.clear();
         }
@@ -112,7 +112,7 @@ impl Connection {
 impl Connection {
     /// Whether both ends opened it as a subflow.
     pub fn is_subflow(&self) -> bool {
-        self.tcb.sender.mapped().is_some_and(|mapped| mapped.is_agreed)
+        self.tcb.sender.extras.mapped().is_some_and(|mapped| mapped.is_agreed)
     }
 
     /// Returns its configuration.
@@ -128,7 +128,7 @@ impl Connection {
 
     /// Whether new data may be offered.
     pub fn takes_data(&self) -> bool {
-        let awaits_fourth = self.tcb.sender.mapped().is_some_and(|mapped| mapped.awaits_fourth);
+        let awaits_fourth = self.tcb.sender.extras.mapped().is_some_and(|mapped| mapped.awaits_fourth);
         self.life.state.is_synchronised()
             && self.life.sends_data()
             && !self.tcb.sender.space.is_closing
@@ -170,27 +170,27 @@ impl Connection {
 
     /// Whether any of the unacknowledged data [start, end) were given to this subflow.
     pub fn carries(&self, start: u64, end: u64) -> bool {
-        self.tcb.sender.mapped().is_some_and(|mapped| mapped.carries(start, end))
+        self.tcb.sender.extras.mapped().is_some_and(|mapped| mapped.carries(start, end))
     }
 }
 
 /// The mappings, for the meta only.
 impl Connection {
     pub(crate) fn mapped(&self) -> Option<&Mapped> {
-        self.tcb.sender.mapped()
+        self.tcb.sender.extras.mapped()
     }
 
     /// Forgets the mappings of acknowledged bytes whose data below `data_una` are acknowledged, too.
     pub(crate) fn release(&mut self, data_una: u64) {
         let una = self.tcb.sender.space.una;
-        if let Some(mapped) = self.tcb.sender.mapped_mut() {
+        if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
             mapped.release(una, data_una);
         }
     }
 
     /// Returns the data that were not yet handed to another subflow, in the order of this one, and notes that they are.
     pub(crate) fn take_stranded(&mut self, data_una: u64, stranded: &mut Vec<(u64, u64)>) {
-        let Some(mapped) = self.tcb.sender.mapped_mut() else { return };
+        let Some(mapped) = self.tcb.sender.extras.mapped_mut() else { return };
         for mapping in mapped.mappings.iter_mut().filter(|mapping| !mapping.is_reinjected && mapping.end() > data_una) {
             mapping.is_reinjected = true;
             stranded.push((mapping.dsn.max(data_una), mapping.end()));

@@ -11,7 +11,7 @@ use crate::cache::{Ended, Lesson};
 use crate::multipath::Multipath;
 use crate::segment::{Flags, Options, PlainSegment, Segment};
 use bentpipe_cc::CongestionControl;
-use bentpipe_cc::{ExplicitHeader, Notice};
+use bentpipe_cc::{ExplicitHeader, Notice, PathLesson};
 use bentpipe_units::{Ecn, Seq, Time};
 
 /// The parts of an open connection.
@@ -37,12 +37,12 @@ impl Tcb {
         }
         let mut shared = None;
         if segment.whole.is_some() && sender.extras.is_some() {
-            sender.on_fourth(cx);
-            shared = sender.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
-            if sender.has_ecn() {
+            sender.extras.on_fourth(&mut sender.space, &mut cx.timers);
+            shared = sender.extras.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
+            if sender.extras.has_ecn() {
                 sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
             }
-            if sender.has_ack_ratio() {
+            if sender.extras.has_ack_ratio() {
                 sender.watch_acks(ack, segment.is_pure(), segment.plain.ecn == Ecn::Ce);
             }
         }
@@ -86,7 +86,7 @@ impl Tcb {
                 sender.on_error_rate(rate, cx);
                 sender.notify_error_report(now, (0, 0), Some(rate), cx);
             }
-            Notice::Survival(survival) => sender.on_survival(survival),
+            Notice::Survival(survival) => sender.reducer.on_survival(survival),
             Notice::Explicit(header) => self.on_explicit(now, header, true),
         }
     }
@@ -193,7 +193,7 @@ impl Tcb {
 
     /// The next data, no further than the record to which they belong.
     pub(crate) fn next_record_data(&mut self, now: Time) -> Option<Segment> {
-        let Some(room) = self.sender.room_in_record() else { return self.next_data(now) };
+        let Some(room) = self.sender.extras.room_in_record(&self.sender.space) else { return self.next_data(now) };
         let next_max = std::mem::replace(&mut self.sender.space.next_max, room);
         let segment = self.next_data(now);
         self.sender.space.next_max = next_max;
@@ -206,7 +206,7 @@ impl Tcb {
     /// Whether what leaves next has no options beside timestamps.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
-        debug_assert!(!self.cx.agreed.is_plain || (self.sender.extras.is_none() && self.receiver.extras.is_none()));
+        debug_assert!(!self.cx.agreed.is_plain || (!self.sender.extras.is_some() && self.receiver.extras.is_none()));
         self.cx.agreed.is_plain & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
     }
 
@@ -247,7 +247,7 @@ impl Tcb {
     pub(crate) fn add_features(&mut self, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         if !matches!(segment.options, Options::Syn(_)) {
-            segment.count = sender.extras.as_deref().and_then(|extras| extras.count);
+            segment.count = sender.extras.get().and_then(|extras| extras.count);
         }
         if let Some(ecn) = receiver.ecn_mut() {
             segment.flags = ecn.stamp(segment);
@@ -259,7 +259,8 @@ impl Tcb {
             }
         } else if sender.extras.is_some() {
             let start = wire.acked_offset(segment.seq, sender.space.una);
-            sender.add_to_data(start, segment, cx);
+            let range = [start, sender.space.una];
+            sender.extras.add_to_data(range, segment, &mut sender.reducer, &sender.cc, cx);
         }
         self.add_signal(segment);
     }
@@ -275,7 +276,7 @@ impl Tcb {
     pub(crate) fn add_signal(&mut self, segment: &mut Segment) {
         let Self { sender, wire, cx, .. } = self;
         let (una, shift) = (sender.space.una, cx.agreed.rcv_shift);
-        if let Some(mapped) = sender.agreed_mapped_mut() {
+        if let Some(mapped) = sender.extras.agreed_mapped_mut() {
             mapped.add_to(wire.acked_offset(segment.seq, una), segment, shift);
         }
     }
@@ -324,8 +325,10 @@ impl Tcb {
     pub(crate) fn reset(&mut self, now: Time, seq: Seq) -> Segment {
         let Self { receiver, wire, cx, sender } = self;
         // RFC 8684 §3.5: of the options, only that which gives up all subflows.
-        let multi =
-            sender.agreed_mapped_mut().and_then(|mapped| mapped.told.take_if(|told| *told == Multipath::FastClose));
+        let multi = sender
+            .extras
+            .agreed_mapped_mut()
+            .and_then(|mapped| mapped.told.take_if(|told| *told == Multipath::FastClose));
         Segment { multi, ..wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx) }
     }
 
@@ -350,7 +353,7 @@ impl Tcb {
     #[inline(never)]
     fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
         let Self { sender, cx, .. } = self;
-        if has_data || sender.paces_acks() {
+        if has_data || sender.extras.paces_acks() {
             sender.pace(now, u64::from(len) + u64::from(header_len), cx);
         }
     }
@@ -376,6 +379,14 @@ impl Tcb {
             (false, false) => Ended::CongestionAvoidance,
         };
         Lesson { ended, cwnd, ssthresh, rtt: rtt.srtt().map(|srtt| (srtt, rtt.rttvar())) }
+    }
+
+    /// Returns the facts of careful resume for later connections over this path.
+    pub(crate) fn path_lesson(&self, now: Time) -> PathLesson {
+        let Sender { space, cc, extras, .. } = &self.sender;
+        let initial_window = self.cx.config.initial_window.bytes(space.smss);
+        let resume = extras.get().and_then(|extras| extras.resume.as_deref());
+        resume.map_or(PathLesson::default(), |resume| resume.lesson(now, initial_window, space.una, cc))
     }
 
     pub(crate) fn stop_timers(&mut self) {

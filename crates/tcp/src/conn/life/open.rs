@@ -117,9 +117,9 @@ impl Life {
         let answers = self.state == State::SynReceived;
         let (ack, flags) =
             if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
-        let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.signal_len(), &cx.agreed);
+        let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.extras.signal_len(), &cx.agreed);
         let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn());
-        let knows_probes = if answers { sender.has_probes() } else { sender.wants_probes() };
+        let knows_probes = if answers { sender.extras.has_probes() } else { sender.wants_probes() };
         let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
         let window = receiver.window(0);
         let flags = Flags::SYN.with(flags).with(ecn).with(probes);
@@ -131,7 +131,7 @@ impl Life {
             self.syn_resent = self.syn_resent.or(timestamps.map(|timestamps| timestamps.value));
         }
         let mut syn = Segment { window, options: Options::Syn(options), timestamps, ..bare };
-        if let Some(mapped) = sender.mapped() {
+        if let Some(mapped) = sender.extras.mapped() {
             (syn.multi, syn.window) = (mapped.opens_with(answers), mapped.window(0));
         }
         let space = &sender.space;
@@ -260,10 +260,10 @@ impl Life {
     /// same.
     fn agree(&mut self, syn: Option<&Segment>, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
-        let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.signal_len(), &cx.agreed);
+        let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.extras.signal_len(), &cx.agreed);
         let (agreed, feedback) = settle(&cx.config, sender.space.smss, ours, syn);
         cx.agreed = agreed;
-        if let Some(mapped) = sender.mapped_mut() {
+        if let Some(mapped) = sender.extras.mapped_mut() {
             mapped.on_syn(syn, self.role == Role::Active);
             if mapped.is_agreed {
                 let mss =
@@ -288,13 +288,13 @@ impl Life {
         };
         let best_effort = cx.config.best_effort.filter(|_| agreed.best_effort);
         let patience = best_effort.map(|best_effort| Patience::new(best_effort.wait));
-        receiver.on_agreed(snack, patience, sender.has_probes());
+        receiver.on_agreed(snack, patience, sender.extras.has_probes());
         // The first SYN counts.
         if feedback != EcnFeedback::Off && receiver.ecn().is_none() {
             let is_syn = syn.is_some_and(|syn| !syn.flags.has(Flags::ACK));
             receiver.extras_mut().ecn = Some(EcnReceiver::new(feedback, syn));
             let awaits_handshake = is_syn && feedback == EcnFeedback::Accurate;
-            sender.begin_ecn(EcnSender::new(feedback, awaits_handshake));
+            sender.extras.begin_ecn(EcnSender::new(feedback, awaits_handshake));
         }
     }
 
@@ -320,7 +320,7 @@ impl Life {
     /// The connection is a subflow: the window of the peer bounds all subflows together, not this one.
     fn establish_subflow(&mut self, now: Time, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
-        let Some(mapped) = sender.agreed_mapped_mut() else { return };
+        let Some(mapped) = sender.extras.agreed_mapped_mut() else { return };
         let (is_joining, awaits_fourth) = (mapped.opening != Multipath::Capable, mapped.awaits_fourth);
         sender.space.rwnd = SendSpace::UNBOUNDED;
         sender.space.rwnd_largest = SendSpace::UNBOUNDED;
@@ -347,7 +347,7 @@ impl Life {
         sender.begin_explicit(now, cx);
         // Each segment of the peer restarts the keepalive timer, or is a measurement of the receive buffer.
         let counts_arrivals = cx.config.keepalive.is_some() || (receiver.is_tuned() && !cx.agreed.timestamps);
-        cx.agreed.is_plain = sender.extras.is_none() && receiver.extras.is_none() && !counts_arrivals;
+        cx.agreed.is_plain = !sender.extras.is_some() && receiver.extras.is_none() && !counts_arrivals;
     }
 
     /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.

@@ -105,7 +105,7 @@ impl Sender {
     #[inline]
     fn limit_of_new(&self, cx: &Context) -> SendLimit {
         let space = &self.space;
-        let is_backlogged = self.is_backlogged();
+        let is_backlogged = self.extras.is_backlogged();
         // The next segment of data that wait above is a full one.
         let unsent = if is_backlogged { space.smss() } else { space.next_len() };
         if space.nxt >= space.offered && !is_backlogged {

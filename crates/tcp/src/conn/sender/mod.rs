@@ -27,7 +27,6 @@ mod detect;
 mod ecn;
 mod episode;
 mod extras;
-mod features;
 mod feedback;
 mod given;
 mod limit;
@@ -40,7 +39,6 @@ mod polls;
 mod probe_segments;
 mod prr;
 mod rapid;
-mod rapid_acks;
 mod rate;
 mod records;
 mod recovery;
@@ -94,7 +92,7 @@ impl Sender {
     pub(crate) fn on_ecn_echo(&mut self, now: Time, ack: u64, echo: EcnEcho, cx: &mut Context) {
         let packets = (ack - self.space.una).div_ceil(self.space.smss());
         let is_reduced = self.reducer.has_reduced(ack);
-        let Some(SenderExtras { ecn: Some(ecn), .. }) = self.extras.as_deref_mut() else { return };
+        let Some(SenderExtras { ecn: Some(ecn), .. }) = self.extras.get_mut() else { return };
         if !ecn.read(echo, packets, is_reduced) {
             return;
         }
@@ -111,7 +109,7 @@ impl Sender {
         let is_in_order = is_pure && ack > self.space.una && self.episode.phase == Phase::Open;
         let (una, nxt, smss) = (self.space.una, self.space.nxt, self.space.smss());
         let cwnd = self.cc.cwnd().min(nxt - una);
-        if let Some(SenderExtras { ack_ratio: Some(ratio), .. }) = self.extras.as_deref_mut() {
+        if let Some(SenderExtras { ack_ratio: Some(ratio), .. }) = self.extras.get_mut() {
             ratio.on_ack(AckSeen { offset: ack, una, nxt, smss, cwnd, is_in_order, is_marked });
         }
     }
@@ -141,8 +139,8 @@ impl Sender {
     #[inline(never)]
     fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) {
         let echo = ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| timestamps.echo);
-        if self.extras.is_some() {
-            self.note_window(ack.offset);
+        if let Some(feedback) = self.extras.feedback_mut().filter(|_| ack.offset > self.space.una) {
+            feedback.note_window(self.space.rwnd, self.episode.phase == Phase::Open, &mut self.cc);
         }
         if cx.agreed.snack.is_some() {
             let is_reported = ack.scps.is_some_and(|scps| scps.corruption_experienced);
@@ -192,7 +190,7 @@ impl Sender {
         };
         // RFC 3168 §6.1.2: an ACK that reports marks does not grow the window.
         let has_extras = self.extras.is_some();
-        let (is_held, marks) = if has_extras { self.said_in_extras() } else { (false, Marks::default()) };
+        let (is_held, marks) = if has_extras { self.extras.said() } else { (false, Marks::default()) };
         let may_grow = self.may_grow(now, facts.newly_acked, cx) && !is_held;
         let before = if has_extras { self.cc.cwnd() } else { 0 };
         if !advance.in_recovery {
@@ -220,28 +218,19 @@ impl Sender {
         }
     }
 
-    /// Whether the ACK that is being processed must not grow the window, and the marks that it reports.
-    #[inline(never)]
-    fn said_in_extras(&self) -> (bool, Marks) {
-        let is_echoed = self.extras.as_ref().is_some_and(|extras| extras.is_echoed());
-        let marks = self.extras.as_ref().map_or(Marks::default(), |extras| extras.marks());
-        (is_echoed || self.is_window_held() || self.is_converging(), marks)
-    }
-
     /// The window, which was `before`, was grown or reduced by an ACK with these marks.
     #[inline(never)]
     fn after_ack_with_extras(&mut self, now: Time, before: u64, marks: Marks, cx: &mut Context) {
         if marks.ce_packets > 0 {
             self.note_reduction(now, before, cx);
         }
-        self.on_resume_ack(now, cx);
-        self.on_rapid_ack(now);
+        self.end_ack_of_starts(now, cx);
     }
 
     /// The rest of an advancing ACK, in detail.
     #[inline(never)]
     fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
-        if let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() {
+        if let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.get_mut() {
             notified.forget(ack.offset);
         }
         let is_undone = self.can_undo() && self.undo_if_spurious(now, &ack, &facts, cx);
@@ -308,8 +297,7 @@ impl Sender {
             self.notify_delivery(now, &ack, false, cx);
         }
         if self.extras.is_some() {
-            self.on_resume_ack(now, cx);
-            self.on_rapid_ack(now);
+            self.end_ack_of_starts(now, cx);
         }
     }
 
@@ -320,7 +308,7 @@ impl Sender {
         }
         self.episode.dupacks = self.episode.dupacks.saturating_add(1);
         if self.episode.phase == Phase::Fast {
-            self.episode.on_duplicate(self.burst(), self.inflation());
+            self.episode.on_duplicate(self.burst(), self.extras.inflation(self.space.smss));
             self.notify_recovery_ack(now, false, cx);
         } else {
             self.find(now, &facts, cx);
@@ -330,7 +318,7 @@ impl Sender {
     /// An ACK was entered and recovery has answered.
     fn end_ack(&mut self, now: Time, facts: &AckFacts, is_further: bool, cx: &mut Context) {
         let (delivered, smss) = (self.board.delivery().bytes, self.space.smss());
-        if let Some(ecn) = self.ecn_mut() {
+        if let Some(ecn) = self.extras.ecn_mut() {
             ecn.count(delivered, smss);
         }
         if let Some(rates) = &mut self.rates {
@@ -424,7 +412,7 @@ impl Sender {
     pub(crate) fn on_early_data(&mut self, now: Time, early: u64) {
         self.usage.last_sent = now;
         if early > 0 {
-            self.extras_mut().early = early;
+            self.extras.for_part().early = early;
         }
     }
 
@@ -434,25 +422,9 @@ impl Sender {
         self.set_smss(config.smss);
     }
 
-    /// A record ends with the data offered so far.
-    pub(crate) fn end_record(&mut self) {
-        if let Some(SenderExtras { records: Some(records), .. }) = self.extras.as_deref_mut() {
-            records.push(self.space.offered);
-        }
-    }
-
-    /// Payload that the next new segment has room for, if the record or the mapping to which it belongs ends before it is full.
-    pub(crate) fn room_in_record(&self) -> Option<u32> {
-        let (extras, nxt) = (self.extras.as_ref()?, self.space.nxt);
-        let record = extras.records.as_ref().and_then(|records| records.next_end(nxt));
-        let mapping = extras.mapped.as_ref().and_then(|mapped| mapped.at(nxt)).map(|at| at.start + at.len);
-        let room = record.unwrap_or(u64::MAX).min(mapping.unwrap_or(u64::MAX)) - nxt;
-        (room < self.space.smss()).then_some(room as u32)
-    }
-
     /// Whether the receiver is to be polled now, when all has left that may leave.
     pub(crate) fn take_poll(&mut self, now: Time, cx: &mut Context) -> bool {
-        let Some(SenderExtras { polls: Some(polls), .. }) = self.extras.as_deref_mut() else { return false };
+        let Some(SenderExtras { polls: Some(polls), .. }) = self.extras.get_mut() else { return false };
         let rtt = self.rtt.expected().unwrap_or(self.rtt.rto());
         let is_paced = self.pacer.must_wait(now, &mut cx.timers);
         if self.board.flight_size() == 0 {
@@ -467,7 +439,7 @@ impl Sender {
 
     /// Returns the offset and length of the data that a due probe segment copies.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
-        let probes = self.extras.as_mut()?.probes.as_mut()?;
+        let probes = self.extras.probes_mut()?;
         if probes.are_copies() {
             return self.next_copy(now, sends_data, cx);
         }
@@ -486,7 +458,7 @@ impl Sender {
 
     /// The copy that is due for the verdict.
     fn next_copy(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
-        let probes = self.extras.as_mut()?.probes.as_mut()?;
+        let probes = self.extras.probes_mut()?;
         let copy = if sends_data && probes.take_due() { probes.next_copy(&self.board) } else { None }?;
         probes.on_probe_sent();
         let path = self.path(now, cx);
@@ -497,7 +469,7 @@ impl Sender {
 
     /// The answer to a probe segment arrived: it counts if one is on its way.
     pub(crate) fn on_probe_answer(&mut self, now: Time, cx: &Context) {
-        let Some(probes) = self.probes_mut() else { return };
+        let Some(probes) = self.extras.probes_mut() else { return };
         let are_copies = probes.are_copies();
         if !probes.on_answer() {
             return;
@@ -544,12 +516,14 @@ impl Sender {
     }
 
     fn paced(&self, cx: &Context) -> Paced {
+        let (smss, rtt, resume) = (self.space.smss(), self.rtt.expected(), self.extras.resume());
+        let packet_len = smss + cx.agreed.header_len();
         Paced {
-            smss: self.space.smss(),
-            packet_len: self.space.smss() + cx.agreed.header_len(),
+            smss,
+            packet_len,
             flight_size: self.board.flight_size(),
-            rtt: self.rtt.expected(),
-            resumed: if self.extras.is_some() { self.resumed_pace(cx) } else { None },
+            rtt,
+            resumed: resume.and_then(|resume| resume.pace(smss, packet_len, rtt)),
             // Rapid start spreads its first window over the round trip.
             is_first: self.space.una == 0 && matches!(cx.config.growth.slow_start, SlowStart::Rapid(_)),
         }

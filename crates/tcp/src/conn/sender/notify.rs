@@ -8,7 +8,7 @@ use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::clock::since;
 use crate::conn::context::Context;
 use crate::conn::Event;
-use bentpipe_cc::{CongestionControl, Delivery, LostSegment, Marks, PathState, ResumeReason};
+use bentpipe_cc::{CongestionControl, Delivery, LostSegment, PathState};
 use bentpipe_units::{Duration, Time};
 
 impl Sender {
@@ -48,7 +48,7 @@ impl Sender {
             }),
             receiver_clock: timestamps.map(|timestamps| timestamps.value),
             echoed_rtt: timestamps.filter(|_| advances).map(|timestamps| since(now, timestamps.echo)),
-            marks: self.extras.as_ref().map_or(Marks::default(), |extras| extras.marks()),
+            marks: self.extras.marks(),
         };
         let path = self.path(now, cx);
         let before = self.cc.cwnd();
@@ -71,8 +71,7 @@ impl Sender {
             if was_start {
                 self.turn_slow_start(cx);
             }
-            self.on_resume_congestion(now, ResumeReason::EcnCe, cx);
-            self.on_rapid_reduction(now, was_start.then_some(before), Cause::Mark, ReduceOutcome::Reduced);
+            self.end_starts(now, was_start.then_some(before), Cause::Mark, ReduceOutcome::Reduced, cx);
         }
     }
 
@@ -110,13 +109,13 @@ impl Sender {
             let path = self.path(now, cx);
             self.cc.on_explicit(f64::from(word), &path);
         } else {
-            self.extras_mut().early_word = Some(word);
+            self.extras.for_part().early_word = Some(word);
         }
     }
 
     /// Data transfer begins: the word that came before counts.
     pub(crate) fn begin_explicit(&mut self, now: Time, cx: &Context) {
-        if let Some(word) = self.extras.as_mut().and_then(|extras| extras.early_word.take()) {
+        if let Some(word) = self.extras.get_mut().and_then(|extras| extras.early_word.take()) {
             self.on_explicit(now, word, true, cx);
         }
     }
@@ -133,7 +132,7 @@ impl Sender {
     fn judge_app_limited(&mut self) {
         let in_flight = self.in_flight();
         let has_data = self.space.data_end().saturating_sub(self.space.nxt) >= self.space.smss();
-        let has_data = has_data || self.is_backlogged();
+        let has_data = has_data || self.extras.is_backlogged();
         let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_unrepaired();
         if let (Some(rates), true) = (&mut self.rates, is_limited) {
             rates.on_app_limited(in_flight);

@@ -2,8 +2,6 @@
 
 use super::detect::Repair;
 use super::episode::Phase;
-use super::extras::SenderExtras;
-use super::feedback::WindowFeedback;
 use super::mapped::Backlog;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
@@ -43,7 +41,7 @@ impl Sender {
     pub(crate) fn poll(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         let is_usual = self.episode.phase == Phase::Open
             && !self.episode.retransmits_first
-            && (!self.is_detailed || self.extras.is_none() && !self.detector.comes_first());
+            && (!self.is_detailed || !self.extras.is_some() && !self.detector.comes_first());
         // Unwrapped in both arms: otherwise it would travel through memory.
         Some(if is_usual { self.next_new(now, Room::AsNeeded, cx)? } else { self.poll_in_recovery(now, cx)? })
     }
@@ -56,16 +54,16 @@ impl Sender {
             // A window that was shrunk to nothing is probed by the oldest, lost or not.
             let is_probe = self.space.rwnd == 0;
             let first = if is_probe { self.board.first() } else { self.detector.first(&mut self.board) };
-            if is_probe || !first.is_some_and(|first| self.has_due_before(first)) {
+            if is_probe || !first.is_some_and(|first| self.extras.has_due_before(first, self.space.una, &self.board)) {
                 self.episode.retransmits_first = false;
                 if let Some(first) = first {
                     return Some(self.retransmit(now, first, true, cx));
                 }
             }
         }
-        if self.has_notified() {
+        if self.extras.notified().is_some() {
             let lost = if self.episode.phase == Phase::Selective { self.board.next_lost() } else { None };
-            if lost.is_some_and(|lost| !self.has_due_before(lost)) {
+            if lost.is_some_and(|lost| !self.extras.has_due_before(lost, self.space.una, &self.board)) {
                 if let Some(again) = self.next_selective(now, cx) {
                     return Some(again);
                 }
@@ -139,7 +137,7 @@ impl Sender {
             return Some(new);
         }
         // New data come first (RFC 6675 §4), also those that a driver of several connections is about to offer.
-        if self.backlog() == Backlog::Comes {
+        if self.extras.backlog() == Backlog::Comes {
             return None;
         }
         let (doubtful, counts) = self.detector.next_doubtful(&mut self.episode, self.space.una, &mut self.board)?;
@@ -241,7 +239,7 @@ impl Sender {
     #[inline(always)]
     fn note_usage(&mut self, now: Time, cx: &Context) {
         let outstanding = [self.board.flight_size(), self.board.pipe()];
-        if self.usage.on_sent(now, &self.space, outstanding, self.cc.cwnd()) && !self.is_backlogged() {
+        if self.usage.on_sent(now, &self.space, outstanding, self.cc.cwnd()) && !self.extras.is_backlogged() {
             let used = used(now, &self.space, &self.board, &self.episode, &self.rtt, cx);
             self.usage.on_room(used, &mut self.cc);
         }
@@ -372,9 +370,8 @@ impl Sender {
         let range = self.board.retransmit(index, now, counts);
         self.rtt.on_retransmit(range.start, range.start + u64::from(range.len));
         self.first_retransmit = self.first_retransmit.min(now);
-        if let Some(SenderExtras { feedback: Some(WindowFeedback { gap: Some(gap), .. }), .. }) = self.extras.as_deref()
-        {
-            self.pacer.hold_until(now + *gap);
+        if let Some(gap) = self.extras.feedback().and_then(|feedback| feedback.gap) {
+            self.pacer.hold_until(now + gap);
         }
         self.depart(now, Sending { range, is_retransmission: true }, cx)
     }
@@ -420,7 +417,7 @@ impl Sender {
     pub(crate) fn pace(&mut self, now: Time, size: u64, cx: &mut Context) {
         self.pacer.on_sent(now, size, cx.config.pacing, &self.cc, self.paced(cx));
         if self.extras.is_some() {
-            self.on_resume_sent(now, cx);
+            self.tell_resume(now, cx, |part, facts| part.on_sent(facts));
         }
     }
 }
@@ -473,6 +470,11 @@ impl Sender {
         self.board.flight_size() == 0 || self.on_data_timeout(now, cx)
     }
 
+    /// The third segment of the handshake leaves again until something answers it, at the pace of window probes.
+    pub(crate) fn repeat_third(&mut self, now: Time, cx: &mut Context) {
+        cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
+    }
+
     /// An ACK arrived while the window was closed. If it opened, the timer runs for the outstanding data again.
     #[cold]
     pub(crate) fn on_window_change(&mut self, now: Time, cx: &mut Context) {
@@ -488,7 +490,7 @@ impl Sender {
     pub(crate) fn on_persist_timer(&mut self, now: Time, cx: &mut Context) -> bool {
         self.space.persist_backoff = (self.space.persist_backoff * 2).min(1024);
         cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
-        let awaits_fourth = self.mapped_mut().is_some_and(|mapped| {
+        let awaits_fourth = self.extras.mapped_mut().is_some_and(|mapped| {
             mapped.owes_third |= mapped.awaits_fourth;
             mapped.awaits_fourth
         });

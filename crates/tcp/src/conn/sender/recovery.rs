@@ -3,7 +3,6 @@
 use super::ack::{Ack, AckFacts, SackRanges};
 use super::detect::{holes, Finding, Repair};
 use super::episode::{Advance, Phase, Step, DUP_THRESH};
-use super::extras::SenderExtras;
 use super::prr::Prr;
 use super::reduce::{Cause, ReduceOutcome, Touched};
 use super::scoreboard::Evidence;
@@ -113,7 +112,7 @@ impl Sender {
         if self.is_repaired() {
             return self.inflate_only();
         }
-        if let Some(probes) = self.probes_mut() {
+        if let Some(probes) = self.extras.probes_mut() {
             probes.on_loss();
         }
         cx.counters.fast_retransmits += 1;
@@ -127,8 +126,13 @@ impl Sender {
         self.episode = self.episode.begun(self.space.nxt, is_reduced);
         self.board.begin_episode();
         self.board.note_reduction(now);
-        if !is_reduced && self.begin_resend(now, cx) {
-            return;
+        if let (Some(feedback), false) = (self.extras.feedback_mut().filter(|f| f.resends_all()), is_reduced) {
+            let evidence = match cx.agreed.sack {
+                true => Evidence::AnySackedAbove,
+                false => Evidence::Everything { forget_sacks: false },
+            };
+            let srtt = self.rtt.srtt();
+            return feedback.resend(now, evidence, &self.space, srtt, &mut self.board, &mut self.episode);
         }
         match self.detector.repair() {
             Repair::GoBack if is_reduced => {
@@ -138,7 +142,7 @@ impl Sender {
             Repair::GoBack => self.episode.retransmits_first = true,
             Repair::AtOnce => self.episode.enter_snack(),
             Repair::Fast => {
-                let inflation = i64::from(DUP_THRESH) * self.inflation();
+                let inflation = i64::from(DUP_THRESH) * self.extras.inflation(self.space.smss);
                 self.episode.enter_fast(self.burst(), inflation);
                 if inflation > 0 {
                     self.board.note_first_lost();
@@ -158,44 +162,35 @@ impl Sender {
         if self.detector.repair() != Repair::Fast {
             return;
         }
-        let point = self.sent_until().unwrap_or(self.space.nxt);
+        let point = self.extras.sent_until(self.space.una).unwrap_or(self.space.nxt);
         self.episode = self.episode.begun(point, false);
-        self.episode.enter_fast(self.burst(), i64::from(DUP_THRESH) * self.inflation());
+        self.episode.enter_fast(self.burst(), i64::from(DUP_THRESH) * self.extras.inflation(self.space.smss));
         self.episode.retransmits_first = false;
-        if let Some(notified) = self.notified_mut() {
+        if let Some(notified) = self.extras.notified_mut() {
             notified.repairs_nothing = true;
         }
     }
 
     /// A partial ACK in such a recovery: it goes on if the next hole was reported too, else it is one of congestion from now on.
     fn check_next_hole(&mut self, now: Time, cx: &mut Context) -> bool {
-        if !self.repairs_nothing() {
+        if !self.extras.repairs_nothing() {
             return false;
         }
         if self.is_repaired() {
             self.episode.retransmits_first = false;
             return true;
         }
-        self.end_inflation();
+        self.extras.end_inflation();
         self.episode.recovery_point = Some(self.space.nxt);
         self.episode.is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
         false
     }
 
-    fn repairs_nothing(&self) -> bool {
-        matches!(self.extras.as_deref(), Some(SenderExtras { notified: Some(notified), .. }) if notified.repairs_nothing)
-    }
-
-    fn end_inflation(&mut self) {
-        if let Some(notified) = self.notified_mut() {
-            notified.repairs_nothing = false;
-        }
-    }
-
     /// The window falls as data are delivered, not at once (RFC 9937), from `flight` on, of which `sacked` has arrived.
     fn reduce_in_proportion(&mut self, flight: u64, sacked: u64, config: &Config) {
         // RFC 9959 §3.5: a retreat has set the window already. After rapid start the window itself falls step by step.
-        let is_at_once = config.reduction == Reduction::AtOnce || self.is_window_held() || self.is_converging();
+        let is_at_once =
+            config.reduction == Reduction::AtOnce || self.extras.is_window_held() || self.extras.is_converging();
         if is_at_once || !self.episode.is_reduced || self.cc.is_model_based() {
             return;
         }
@@ -220,8 +215,8 @@ impl Sender {
 
     #[inline(never)]
     fn advance_episode(&mut self, now: Time, newly: u64, cx: &mut Context) -> Advance {
-        let (newreno, inflation) = (self.detector.newreno(), self.inflation());
-        if let (Some(point), true) = (self.sent_until(), self.repairs_nothing()) {
+        let (newreno, inflation) = (self.detector.newreno(), self.extras.inflation(self.space.smss));
+        if let (Some(point), true) = (self.extras.sent_until(self.space.una), self.extras.repairs_nothing()) {
             self.episode.recovery_point = Some(point);
         }
         match self.episode.on_advance(now, self.space.una, newly, newreno, inflation) {
@@ -233,7 +228,7 @@ impl Sender {
             Step::Partial { restarts_timer, shrinks_by } => {
                 self.notify_recovery_ack(now, true, cx);
                 // The timer may run on where one hole is repaired per round trip; here none has to be.
-                let is_repaired = self.has_notified() && self.check_next_hole(now, cx);
+                let is_repaired = self.extras.notified().is_some() && self.check_next_hole(now, cx);
                 if shrinks_by > 0 && !is_repaired {
                     self.cc.limit_cwnd(self.cc.cwnd().saturating_sub(shrinks_by));
                 }
@@ -245,7 +240,7 @@ impl Sender {
                     self.cc.limit_cwnd(self.board.flight_size().max(smss) + smss);
                 }
                 self.episode.leave();
-                self.end_inflation();
+                self.extras.end_inflation();
                 self.on_exit(now, cx);
                 cx.report(Event::RecoveryExit(self.space.una));
                 Advance { in_recovery: !cx.config.grow_on_exit, ..Advance::OPEN }
@@ -262,15 +257,16 @@ impl Sender {
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
-        if self.extras.is_some() && self.is_link_error(now, cause, cx) {
-            return ReduceOutcome::LinkError;
+        if let Some(feedback) = self.extras.feedback_mut() {
+            if feedback.takes_for_error(now, cause, &self.space, &mut self.rtt, &mut self.cc, cx) {
+                return ReduceOutcome::LinkError;
+            }
         }
         let base = self.path(now, cx).ssthresh_base.min(self.cc.cwnd());
         let before = (self.cc.cwnd() < self.cc.ssthresh()).then_some(base);
         let outcome = self.reduce_for_congestion(now, cause, cx);
         if self.extras.is_some() {
-            self.on_resume_reduction(now, cause, outcome, cx);
-            self.on_rapid_reduction(now, before, cause, outcome);
+            self.end_starts(now, before, cause, outcome, cx);
         }
         outcome
     }
@@ -323,7 +319,7 @@ impl Sender {
     fn undo_episode(&mut self, now: Time, response: SpuriousResponse, newly_acked: u64, cx: &mut Context) {
         let response = match response {
             // RFC 4015 §3.2 step 4: an ACK that reports marks keeps the reduction.
-            _ if self.extras.as_ref().is_some_and(|extras| extras.is_echoed()) => SpuriousResponse::Conservative,
+            _ if self.extras.is_echoed() => SpuriousResponse::Conservative,
             response => response,
         };
         let Some(undo) = &mut self.undo else { return };
@@ -337,8 +333,10 @@ impl Sender {
         let room = newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
         self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
         if self.extras.is_some() {
-            self.on_resume_undo(now, cx);
-            self.on_rapid_undo();
+            self.tell_resume(now, cx, |part, _| part.on_undo());
+        }
+        if let Some(rapid) = self.extras.rapid_mut() {
+            rapid.on_undo(self.board.lost_ever());
         }
         if self.board.flight_size() > 0 {
             self.rtt.arm(now, &mut cx.timers);
@@ -387,14 +385,6 @@ impl Sender {
         self.detector.newreno().map_or(u32::MAX, |options| options.burst())
     }
 
-    /// Returns the bytes that a duplicate ACK adds to the window in fast recovery.
-    pub(super) fn inflation(&self) -> i64 {
-        match self.extras.as_deref() {
-            Some(SenderExtras { probes: Some(probes), .. }) if !probes.inflates => 0,
-            _ => i64::from(self.space.smss),
-        }
-    }
-
     /// The retransmission timer expired with data outstanding. False: the connection is to be given up.
     pub(super) fn on_data_timeout(&mut self, now: Time, cx: &mut Context) -> bool {
         cx.counters.timeouts += 1;
@@ -402,7 +392,7 @@ impl Sender {
         if self.must_give_up(now, cx.config.give_up) {
             return false;
         }
-        if let Some(probes) = self.probes_mut() {
+        if let Some(probes) = self.extras.probes_mut() {
             probes.on_loss();
         }
         let outcome = self.reduce(now, Cause::Timeout, cx);
@@ -418,9 +408,10 @@ impl Sender {
         self.board.begin_episode();
         self.board.note_reduction(now);
         cx.counters.lost_retransmissions = self.board.lost_retransmissions();
-        self.end_inflation();
+        self.extras.end_inflation();
         self.rtt.stop_timing();
-        if self.backs_off(outcome) {
+        let is_held = self.extras.feedback().is_some_and(|feedback| feedback.is_error);
+        if !is_held && outcome != ReduceOutcome::LinkError {
             self.rtt.back_off();
         }
         cx.timers.stop(Timer::Retransmit);
@@ -441,7 +432,7 @@ impl Sender {
             GiveUp::Never => Time::NEVER,
             GiveUp::AfterTime(longest) => self.first_retransmit.min(now) + longest,
             // Feedback of the network may set any timeout.
-            GiveUp::AfterRetransmissions(_) if self.feedback().is_some() => now,
+            GiveUp::AfterRetransmissions(_) if self.extras.feedback().is_some() => now,
             GiveUp::AfterRetransmissions(_) => cx.timers.get(Timer::Retransmit).min(self.rtt.least_expiry(now)),
         }
     }

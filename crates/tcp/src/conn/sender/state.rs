@@ -2,17 +2,18 @@
 
 use super::ack_ratio::AckRatio;
 use super::detect::{Detector, View};
-use super::ecn::EcnSender;
 use super::episode::Episode;
-use super::extras::SenderExtras;
+use super::extras::Extras;
 use super::feedback::WindowFeedback;
 use super::pacing::{paces_acks, Pacer};
 use super::polls::Polls;
 use super::probe_segments::Probes;
+use super::rapid::Rapid;
 use super::rate::Rates;
 use super::records::Records;
 use super::reduce::Reducer;
 use super::reported::Notified;
+use super::resume::Resume;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
@@ -37,7 +38,7 @@ pub(crate) struct Sender {
     pub(super) episode: Episode,
     pub(super) usage: Usage,
     pub(super) detector: Detector,
-    pub(super) reducer: Reducer,
+    pub(crate) reducer: Reducer,
     pub(crate) pacer: Pacer,
     /// RACK, PRR, undo or rate samples are on.
     pub(super) is_detailed: bool,
@@ -46,7 +47,7 @@ pub(crate) struct Sender {
     pub(super) undo: Option<Box<Undo>>,
     pub(super) rates: Option<Box<Rates>>,
     /// Parts of few connections.
-    pub(crate) extras: Option<Box<SenderExtras>>,
+    pub(crate) extras: Extras,
     /// When the oldest data outstanding were first retransmitted.
     pub(super) first_retransmit: Time,
 }
@@ -85,14 +86,14 @@ impl Sender {
             is_paced: false,
             undo,
             rates,
-            extras: None,
+            extras: Extras::default(),
             first_retransmit: Time::NEVER,
         };
-        sender.settle(feedback, |extras| &mut extras.feedback);
-        sender.settle(notified, |extras| &mut extras.notified);
-        sender.settle(config.best_effort.map(|_| Records::default()), |extras| &mut extras.records);
+        sender.extras.settle(feedback, |extras| &mut extras.feedback);
+        sender.extras.settle(notified, |extras| &mut extras.notified);
+        sender.extras.settle(config.best_effort.map(|_| Records::default()), |extras| &mut extras.records);
         if config.ack.slow_start == SlowStartAcks::Every {
-            sender.extras_mut().signals_slow_start = true;
+            sender.extras.for_part().signals_slow_start = true;
         }
         sender
     }
@@ -109,21 +110,13 @@ impl Sender {
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         let of_cc = agreed.map(|probes| Probes::new(probes.inflates(), probes.repairs()));
         let of_verdict = self.reducer.copies_every().filter(|_| knows_probes).map(Probes::copies);
-        let records = self.extras.as_mut().and_then(|extras| extras.records.take()).unwrap_or_default();
-        self.settle(cx.agreed.ack_ratio.then(|| AckRatio::new(cx.config.ack.every)), |extras| &mut extras.ack_ratio);
-        self.settle(polls.map(Polls::new), |extras| &mut extras.polls);
-        self.settle(of_cc.or(of_verdict), |extras| &mut extras.probes);
-        self.settle(cx.agreed.best_effort.then_some(records), |extras| &mut extras.records);
-        self.settle(count.filter(|_| cx.agreed.counts), |extras| &mut extras.count);
-    }
-
-    pub(super) fn ecn_mut(&mut self) -> Option<&mut EcnSender> {
-        self.extras.as_mut()?.ecn.as_mut()
-    }
-
-    /// ECN was agreed on.
-    pub(crate) fn begin_ecn(&mut self, ecn: EcnSender) {
-        self.extras_mut().ecn = Some(ecn);
+        let records = self.extras.get_mut().and_then(|extras| extras.records.take()).unwrap_or_default();
+        self.extras
+            .settle(cx.agreed.ack_ratio.then(|| AckRatio::new(cx.config.ack.every)), |extras| &mut extras.ack_ratio);
+        self.extras.settle(polls.map(Polls::new), |extras| &mut extras.polls);
+        self.extras.settle(of_cc.or(of_verdict), |extras| &mut extras.probes);
+        self.extras.settle(cx.agreed.best_effort.then_some(records), |extras| &mut extras.records);
+        self.extras.settle(count.filter(|_| cx.agreed.counts), |extras| &mut extras.count);
     }
 
     /// Whether this end wants probe segments: for its congestion control, or to tell losses apart.
@@ -134,27 +127,35 @@ impl Sender {
     /// Data transfer begins; `seed` is for random choices of the congestion control.
     pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
         self.usage.last_sent = now;
-        self.begin_size(cx);
+        if let Some(rate) = self.extras.notified().and_then(|notified| notified.rate) {
+            self.on_error_rate(rate, cx);
+        }
         let init = Init {
             now,
             rtt: self.rtt.srtt(),
             seed,
             smss: self.space.smss(),
-            has_probe_segments: self.has_probes(),
-            has_mark_counts: self.ecn_mut().is_some_and(|ecn| ecn.counts_marks()),
+            has_probe_segments: self.extras.has_probes(),
+            has_mark_counts: self.extras.ecn_mut().is_some_and(|ecn| ecn.counts_marks()),
             ..Init::default()
         };
-        let is_coupled = self.mapped().is_some_and(|mapped| mapped.is_agreed && mapped.is_coupled);
+        let is_coupled = self.extras.mapped().is_some_and(|mapped| mapped.is_agreed && mapped.is_coupled);
         self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd, is_coupled);
         let takes_marks = self.cc.takes_marks();
-        if let Some(ecn) = self.ecn_mut() {
+        if let Some(ecn) = self.extras.ecn_mut() {
             ecn.begin(takes_marks, &cx.config.ecn);
         }
         self.is_paced = cx.config.pacing != Pacing::Off || self.cc.paces();
-        self.begin_resume(now, learnt, cx);
-        self.begin_rapid(cx);
+        let resume = Resume::of(now, learnt, self.rtt.srtt(), &self.space, &self.cc, &cx.config);
+        if resume.is_some() {
+            self.extras.for_part().resume = resume.map(Box::new);
+        }
+        let rapid = Rapid::of(&cx.config, &self.cc, self.board.lost_ever());
+        if rapid.is_some() {
+            self.extras.for_part().rapid = rapid.map(Box::new);
+        }
         if paces_acks(&self.cc) {
-            self.extras_mut().paces_acks = true;
+            self.extras.for_part().paces_acks = true;
         }
     }
 

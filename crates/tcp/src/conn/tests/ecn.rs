@@ -137,7 +137,7 @@ fn rfc9768_3_1_2_negotiation() {
         a.offer(SMSS);
         let uses = client != Off && server != Off;
         assert_eq!(leave(&mut a, Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
-        assert_eq!((a.tcb.sender.has_ecn(), b.tcb.receiver.ecn().is_some()), (uses, uses));
+        assert_eq!((a.tcb.sender.extras.has_ecn(), b.tcb.receiver.ecn().is_some()), (uses, uses));
     }
 }
 

@@ -87,7 +87,10 @@ fn both_ends_say_on_their_syn_that_they_know_dummies() {
     let deaf = Config { cc: CcConfig::Peach(settings), ..plain.clone() };
     for (server, said) in [(plain.clone(), [true, true]), (deaf, [true, false]), (reno.clone(), [true, false])] {
         let (a, b, flags) = opened(plain.clone(), server);
-        assert_eq!((flags, a.tcb.sender.has_probes(), b.tcb.sender.has_probes()), (said, said[1], said[1]));
+        assert_eq!(
+            (flags, a.tcb.sender.extras.has_probes(), b.tcb.sender.extras.has_probes()),
+            (said, said[1], said[1])
+        );
         assert_eq!(a.cwnd(), if said[1] { SMSS } else { a.tcb.cx.config.initial_window.bytes(1000) });
     }
     assert_eq!(opened(reno, plain).2, [false, false]);
