@@ -158,10 +158,12 @@ impl Connection {
         let Self { life, tcb } = self;
         let Tcb { sender, receiver, cx, .. } = tcb;
         receiver.on_wakeup(now, &mut cx.timers);
-        sender.before_timers();
+        if sender.is_detailed {
+            sender.note_app_limited();
+        }
         sender.on_loss_timers(now, cx);
         cx.timers.take_expired(Timer::Pace, now);
-        if sender.take_retransmit_timer(now, cx) {
+        if sender.rtt.take_expired(now, &mut cx.timers) {
             let is_open = life.state.is_synchronised();
             let goes_on = if is_open { sender.on_retransmit_timer(now, cx) } else { life.on_syn_timeout(tcb) };
             if !goes_on {
@@ -170,9 +172,12 @@ impl Connection {
         }
         let Tcb { sender, wire, cx, .. } = tcb;
         if cx.timers.get(Timer::Persist) <= now {
-            wire.pending.window_probe |= sender.on_persist_timer(now, cx);
+            wire.pending.window_probe |= sender.space.on_persist_timer(now, sender.rtt.rto(), cx);
+            wire.pending.window_probe |= sender.extras.repeats_third();
         }
-        sender.after_timers(now, cx);
+        if sender.is_detailed {
+            sender.notify_losses(now, cx);
+        }
         if cx.timers.take_expired(Timer::TimeWait, now) {
             life.on_idle_timer(now, tcb);
         }
@@ -338,12 +343,12 @@ impl Connection {
     /// The congestion window, bytes, without the inflation of fast recovery; while the window falls in proportion, that.
     #[inline]
     pub fn cwnd(&self) -> u64 {
-        self.tcb.sender.cwnd()
+        self.tcb.sender.losses.falling(self.tcb.sender.window.cc.cwnd())
     }
 
     /// The slow start threshold, bytes; none before it was first set.
     pub fn ssthresh(&self) -> Option<u64> {
-        Some(self.tcb.sender.cc.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
+        Some(self.tcb.sender.window.cc.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
     }
 
     /// The window that the peer advertised last, bytes.
@@ -353,7 +358,7 @@ impl Connection {
 
     /// Sequence space sent and not acknowledged, bytes (RFC 5681).
     pub fn flight_size(&self) -> u64 {
-        self.tcb.sender.flight_size()
+        self.tcb.sender.board.flight_size()
     }
 
     /// Smoothed round-trip time (RFC 6298); none before the first sample.
@@ -375,12 +380,13 @@ impl Connection {
 
     /// Returns the rate of delivery that the last ACK showed, if [measured](Self::measure_rates).
     pub fn rate_sample(&self) -> Option<RateSample> {
-        self.tcb.sender.rate_sample()
+        self.tcb.sender.rates.as_ref().and_then(|rates| rates.last)
     }
 
     /// The rate at which data leave now, headers included; none: as fast as the windows allow.
     pub fn pacing_rate(&self) -> Option<Rate> {
-        self.tcb.sender.pacing_rate(&self.tcb.cx)
+        let Tcb { sender, cx, .. } = &self.tcb;
+        sender.window.pacing_rate(sender.paced(cx), &cx.config)
     }
 
     /// Payload bytes acknowledged so far.
@@ -424,7 +430,7 @@ impl Connection {
     /// When the retransmission timer was started, or the last partial ACK came, before it expired; none if no losses are
     /// being repaired that it showed.
     pub fn stalled_since(&self) -> Option<Time> {
-        self.tcb.sender.stalled_since()
+        self.tcb.sender.losses.stalled_since()
     }
 }
 
@@ -514,7 +520,7 @@ impl Connection {
     /// The next segment, without its timestamps, while the connection sends plainly.
     #[inline(always)]
     fn next_plain(&mut self, now: Time) -> Option<PlainSegment> {
-        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
+        if self.tcb.sender.space.has_data() && !self.tcb.is_held_by_pace(now) {
             if let Some(segment) = self.tcb.next_plain_data(now) {
                 self.note_departure(now, &segment);
                 self.tcb.pace_plain(now, &segment);
@@ -530,7 +536,7 @@ impl Connection {
         if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
             return self.next_on_slow_path(now);
         }
-        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
+        if self.tcb.sender.space.has_data() && !self.tcb.is_held_by_pace(now) {
             if let Some(segment) = self.tcb.next_data(now) {
                 self.note_departure(now, &segment.plain());
                 self.tcb.pace(now, &segment);
@@ -580,7 +586,7 @@ impl Connection {
         if let Some(segment) = tcb.next_probe_segment(now, sends_data) {
             return Some(segment);
         }
-        if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
+        if tcb.is_poll_due(now) | std::mem::take(&mut tcb.wire.pending.window_probe) {
             return Some(tcb.window_probe(now));
         }
         if tcb.receiver.must_ack_now() && tcb.sender.extras.paces_acks() && tcb.must_wait(now) {

@@ -15,11 +15,11 @@ impl Connection {
         let unanswered = cx.config.keepalive.map_or(Time::NEVER, |keepalive| {
             cx.timers.get(Timer::KEEPALIVE).min(now + keepalive.idle.min(keepalive.interval))
         });
-        sender.gives_up_from(now, cx).min(unanswered)
+        sender.losses.gives_up_from(now, sender.extras.has_feedback(), &sender.rtt, cx).min(unanswered)
     }
 
     /// Reports the values inside the congestion control. Reading them changes nothing.
     pub fn inside_cc(&self, insides: &mut Insides<'_>) {
-        self.tcb.sender.cc.inside(insides);
+        self.tcb.sender.window.cc.inside(insides);
     }
 }

@@ -58,20 +58,20 @@ impl Connection {
 
     /// Sets the increase and the reduction of a coupled window.
     pub fn couple(&mut self, siblings: Siblings) {
-        self.tcb.sender.cc.on_siblings(siblings);
+        self.tcb.sender.window.cc.on_siblings(siblings);
     }
 
     /// Halves the window, and the threshold outside slow start, because data of this subflow block others (C. Raiciu et al. 2012).
     /// Returns whether it did: not while losses are repaired.
     pub fn penalise(&mut self) -> bool {
         let sender = &mut self.tcb.sender;
-        let (cwnd, ssthresh, smss) = (sender.cc.cwnd(), sender.cc.ssthresh(), sender.space.smss());
-        if sender.is_repairing() || cwnd <= smss {
+        let (cwnd, ssthresh, smss) = (sender.window.cc.cwnd(), sender.window.cc.ssthresh(), sender.space.smss());
+        if sender.losses.is_repairing() || cwnd <= smss {
             return false;
         }
         let half = (cwnd / 2).max(smss);
         let threshold = if cwnd < ssthresh { ssthresh } else { half.max(2 * smss) };
-        sender.cc.set_window(half, threshold);
+        sender.window.cc.set_window(half, threshold);
         true
     }
 
@@ -165,7 +165,7 @@ impl Connection {
 
     /// Whether losses are being repaired.
     pub fn is_repairing(&self) -> bool {
-        self.tcb.sender.is_repairing()
+        self.tcb.sender.losses.is_repairing()
     }
 
     /// Whether any of the unacknowledged data [start, end) were given to this subflow.

@@ -3,17 +3,19 @@
 //! They exist together or not at all: a connection without any pays one pointer, and is plain unless its receiver has some.
 //! A new part that acts on segments belongs here. Then no connection that has it is taken for plain.
 
-use super::ack_ratio::AckRatio;
+use super::ack_ratio::{AckRatio, AckSeen};
 use super::ecn::EcnSender;
 use super::feedback::WindowFeedback;
 use super::mapped::{Backlog, Mapped};
-use super::polls::Polls;
+use super::pacing::Pacer;
+use super::polls::{Outstanding, Polls};
 use super::probe_segments::Probes;
 use super::rapid::Rapid;
 use super::records::Records;
 use super::reduce::Reducer;
 use super::reported::Notified;
 use super::resume::Resume;
+use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
 use crate::conn::context::Context;
@@ -22,6 +24,7 @@ use crate::multipath::Dss;
 use crate::scps::ScpsOptions;
 use crate::segment::{Flags, Options, PlainSegment, Segment, ACK_RATIO_LEN, OPTIONS_MAX};
 use bentpipe_cc::{Cc, CongestionControl, Marks};
+use bentpipe_units::Time;
 
 /// Parts of a sender that few connections have.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +119,13 @@ impl Extras {
         self.get().is_some_and(|extras| extras.ack_ratio.is_some())
     }
 
+    /// The answer to a probe segment arrived. Returns whether the verdict wants these, if the answer counts: one is on its way.
+    pub(crate) fn take_probe_answer(&mut self) -> Option<bool> {
+        let probes = self.probes_mut()?;
+        let are_copies = probes.are_copies();
+        probes.on_answer().then_some(are_copies)
+    }
+
     /// Whether probe segments were agreed on.
     pub(crate) fn has_probes(&self) -> bool {
         self.get().is_some_and(|extras| extras.probes.is_some())
@@ -134,6 +144,11 @@ impl Extras {
     /// The same, to change it.
     pub(super) fn notified_mut(&mut self) -> Option<&mut Notified> {
         self.get_mut()?.notified.as_mut()
+    }
+
+    /// Whether the windows that the network advertises are interpreted.
+    pub(crate) fn has_feedback(&self) -> bool {
+        self.feedback().is_some()
     }
 
     /// The windows that the network advertises, if they are interpreted.
@@ -172,7 +187,7 @@ impl Extras {
     /// Whether the ACK that is being processed must not grow the window, and the marks that it reports.
     #[inline(never)]
     pub(super) fn said(&self) -> (bool, Marks) {
-        (self.is_echoed() || self.is_window_held() || self.is_converging(), self.marks())
+        (self.is_echoed() || self.sets_window(), self.marks())
     }
 
     /// Whether the ACK that is being processed reports marks.
@@ -195,6 +210,12 @@ impl Extras {
         self.get().and_then(|extras| extras.rapid.as_deref()).is_some_and(Rapid::is_converging)
     }
 
+    /// Whether the window is set already when recovery begins. RFC 9959 §3.5: a retreat has done so. After rapid start the window
+    /// itself falls step by step.
+    pub(super) fn sets_window(&self) -> bool {
+        self.is_window_held() || self.is_converging()
+    }
+
     /// Whether fast recovery goes on that holes began which were all reported.
     pub(super) fn repairs_nothing(&self) -> bool {
         self.notified().is_some_and(|notified| notified.repairs_nothing)
@@ -212,10 +233,28 @@ impl Extras {
         self.notified()?.sent_until(una)
     }
 
+    /// Whether the hole at `una` was reported, so that recovery has nothing to repair.
+    pub(super) fn is_repaired(&self, una: u64, board: &Scoreboard) -> bool {
+        self.sent_until(una).is_some() && !board.has_lost()
+    }
+
     /// Whether a reported segment leaves before segment `index`. What leaves at one instant leaves in the order of sequence: RACK
     /// takes it for that (RFC 8985 §6.2 step 2, RACK_sent_after).
     pub(super) fn has_due_before(&mut self, index: u64, una: u64, board: &Scoreboard) -> bool {
         self.notified_mut().and_then(|notified| notified.next_due(una, board)).is_some_and(|due| due < index)
+    }
+
+    /// An ACK reports that corruption caused its hole. Returns the range of the oldest segment, if that counts.
+    pub(crate) fn take_mark(
+        &mut self,
+        now: Time,
+        space: &SendSpace,
+        board: &Scoreboard,
+        rtt: &Rtt,
+    ) -> Option<(u64, u64)> {
+        let len = board.len_of(board.first()?);
+        let una = space.una;
+        self.notified_mut()?.takes_mark(now, una, rtt.srtt()).then_some((una, una + len))
     }
 
     /// Takes an error rate from an earlier connection, or from a report before data could be sent.
@@ -223,6 +262,57 @@ impl Extras {
         if let Some(notified) = self.notified_mut() {
             notified.rate = Some(rate);
         }
+    }
+
+    /// The SYN carries `bytes` of data, with a FIN if there is one.
+    pub(crate) fn begin_early(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.for_part().early = bytes;
+        }
+    }
+
+    /// An ACK of everything below `ack` arrived: does it show that others did not? `window`: the data that may be outstanding; with
+    /// `is_in_order` it comes outside of recovery, without data and reports.
+    #[inline(never)]
+    pub(crate) fn watch_acks(&mut self, ack: u64, is_in_order: bool, is_marked: bool, window: u64, space: &SendSpace) {
+        let (una, nxt, smss) = (space.una, space.nxt, space.smss());
+        let (is_in_order, cwnd) = (is_in_order && ack > una, window.min(nxt - una));
+        if let Some(SenderExtras { ack_ratio: Some(ratio), .. }) = self.get_mut() {
+            ratio.on_ack(AckSeen { offset: ack, una, nxt, smss, cwnd, is_in_order, is_marked });
+        }
+    }
+
+    /// Whether the receiver is to be polled now, when all has left that may leave.
+    pub(crate) fn take_poll(
+        &mut self,
+        now: Time,
+        space: &SendSpace,
+        flight_size: u64,
+        rtt: &Rtt,
+        pacer: &Pacer,
+        timers: &mut Timers,
+    ) -> bool {
+        let Some(SenderExtras { polls: Some(polls), .. }) = self.get_mut() else { return false };
+        let rtt = rtt.expected().unwrap_or(rtt.rto());
+        let is_paced = pacer.must_wait(now, timers);
+        if flight_size == 0 {
+            polls.rest();
+            return false;
+        }
+        let SendSpace { una, nxt, offered, .. } = *space;
+        let (is_due, next) = polls.take(now, Outstanding { rtt, una, nxt, offered, is_paced });
+        timers.set(Timer::Pace, timers.get(Timer::Pace).min(next));
+        is_due
+    }
+
+    /// A router's word came before data could be sent.
+    pub(crate) fn keep_word(&mut self, word: f32) {
+        self.for_part().early_word = Some(word);
+    }
+
+    /// Returns the word of a router that came before data could be sent, once.
+    pub(crate) fn take_early_word(&mut self) -> Option<f32> {
+        self.get_mut()?.early_word.take()
     }
 
     /// Returns the bytes that a duplicate ACK adds to the window in fast recovery.
@@ -285,6 +375,14 @@ impl Extras {
             space.persist_backoff = 1;
             timers.stop(Timer::Persist);
         }
+    }
+
+    /// The persist timer expired: whether it asks for the fourth segment of a handshake, by the third one again.
+    pub(crate) fn repeats_third(&mut self) -> bool {
+        self.mapped_mut().is_some_and(|mapped| {
+            mapped.owes_third |= mapped.awaits_fourth;
+            mapped.awaits_fourth
+        })
     }
 
     /// The connection becomes a subflow.

@@ -48,11 +48,11 @@ impl Sender {
         let notified = self.extras.for_part().notified.get_or_insert_with(Notified::default);
         notified.add(range, nxt);
         let fastest = notified.fastest.map_or(round, |fastest| fastest.min(round));
-        let answered = self.board.report_corrupted(range, now, fastest, self.episode.phase == Phase::Loss);
+        let answered = self.board.report_corrupted(range, now, fastest, self.losses.episode.phase == Phase::Loss);
         if let (Some(took), Some(notified)) = (answered.took, self.extras.notified_mut()) {
             notified.fastest = Some(notified.fastest.map_or(took, |fastest| fastest.min(took)));
         }
-        self.detector.on_report(range.1);
+        self.losses.detector.on_report(range.1);
         if answered.excuses {
             self.excuse(now, cx);
         }
@@ -61,22 +61,6 @@ impl Sender {
             // backed off.
             self.rtt.arm(now, &mut cx.timers);
         }
-    }
-
-    /// An ACK reports that corruption caused its hole: the oldest segment, at most once per round trip.
-    pub(crate) fn on_first_corrupted(&mut self, now: Time, cx: &mut Context) {
-        let Some(first) = self.board.first() else { return };
-        let (una, len) = (self.space.una, self.board.len_of(first));
-        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.get_mut() else { return };
-        let since = notified.marked_at.map(|at| now.saturating_since(at));
-        if since.is_some_and(|since| self.rtt.srtt().is_some_and(|srtt| since < srtt)) {
-            return;
-        }
-        notified.marked_at = Some(now);
-        // A marked ACK speaks of all copies: the receiver has none.
-        notified.forget_copies(una);
-        self.notify_error_report(now, (una, una + len), None, cx);
-        self.on_corrupted(now, (una, una + len), cx);
     }
 
     /// The network estimates this error rate.
@@ -109,7 +93,7 @@ impl Sender {
         }
         if !self.is_detailed {
             self.is_detailed = true;
-            self.board.set_detail(self.detector.needs_detail() == Some(true));
+            self.board.set_detail(self.losses.detector.needs_detail() == Some(true));
         }
         cx.agreed.is_plain = false;
         self.declare_corrupted(now, (start, end.min(nxt)), cx);
@@ -117,14 +101,12 @@ impl Sender {
 
     /// The segment size follows the network.
     fn resize(&mut self, smss: u32, cx: &Context) {
-        let (old, cwnd, ssthresh) = (self.space.smss(), self.cc.cwnd(), self.cc.ssthresh());
+        let old = self.space.smss();
         self.set_smss(smss);
         if cx.config.cwnd_unit == CwndUnit::Packets {
             let new = self.space.smss();
-            let as_many = |bytes: u64| (u128::from(bytes) * u128::from(new) / u128::from(old)) as u64;
-            let ssthresh = if ssthresh == u64::MAX { ssthresh } else { as_many(ssthresh) };
-            self.cc.set_window(as_many(cwnd).max(new), ssthresh);
-            self.episode.inflation = self.episode.inflation * new as i64 / old as i64;
+            self.window.scale(new, old);
+            self.losses.episode.inflation = self.losses.episode.inflation * new as i64 / old as i64;
         }
     }
 
@@ -132,52 +114,36 @@ impl Sender {
     pub(super) fn next_notified(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         let una = self.space.una;
         let notified = self.extras.notified_mut()?;
-        if let Some(index) = notified.take_copy(&self.board) {
-            return Some(self.retransmit_reported(now, index, cx));
-        }
-        let (index, start) = if let Some(index) = notified.next_due(una, &self.board) {
+        let copies = cx.config.report_copies;
+        let index = if let Some(index) = notified.take_copy(&self.board) {
+            index
+        } else if let Some(index) = notified.next_due(una, &self.board) {
             let range = self.board.range_of(index);
             let keeps_rest = cx.config.report_resend == ReportResend::Packet;
             notified.on_due_sent(range.start + u64::from(range.len), keeps_rest);
-            (index, range.start)
+            notified.begin_copies(index, range.start, copies);
+            index
         } else {
-            if self.episode.phase == Phase::Loss {
+            if self.losses.episode.phase == Phase::Loss {
                 notified.forget_rest();
             }
-            let window = self.cc.cwnd().saturating_add_signed(self.episode.inflation);
+            let window = self.window.cc.cwnd().saturating_add_signed(self.losses.episode.inflation);
             match notified.next_of_rest(una, window, &self.board)? {
-                Rest::Leaves(index, start) => (index, start),
+                Rest::Leaves(index, start) => {
+                    notified.begin_copies(index, start, copies);
+                    index
+                }
                 Rest::NoRoom => {
-                    self.on_limited(now);
+                    self.window.usage.on_limited(now, &self.space, self.board.flight_size());
                     return None;
                 }
             }
         };
-        notified.begin_copies(index, start, cx.config.report_copies);
-        Some(self.retransmit_reported(now, index, cx))
-    }
-
-    /// A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But all copies
-    /// except one are duplicates, and the receiver's reports of them give no information about the episode.
-    fn retransmit_reported(&mut self, now: Time, index: u64, cx: &mut Context) -> Sending {
-        if let (2.., Some(undo)) = (cx.config.report_copies, &mut self.undo) {
+        // A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But all copies
+        // except one are duplicates, and the receiver's reports of them give no information about the episode.
+        if let (2.., Some(undo)) = (copies, &mut self.losses.undo) {
             undo.on_copies();
         }
-        self.send_again(now, index, false, cx)
-    }
-
-    /// Whether the hole at SND.UNA was reported, so that recovery has nothing to repair.
-    pub(super) fn is_repaired(&self) -> bool {
-        self.extras.sent_until(self.space.una).is_some() && !self.board.has_lost()
-    }
-
-    /// Whether a segment more is within the peer's window, which counts packets if the congestion window does. The latter may be
-    /// larger, as with segments of the largest size.
-    pub(super) fn keeps_to_packets(&self, cx: &Context) -> bool {
-        if cx.config.cwnd_unit != CwndUnit::Packets || self.space.smss == cx.agreed.smss {
-            return true;
-        }
-        let limit = self.space.rwnd / u64::from(cx.agreed.smss).max(1) * self.space.smss();
-        self.board.flight_size() + self.space.smss() <= limit
+        Some(self.send_again(now, index, false, cx))
     }
 }

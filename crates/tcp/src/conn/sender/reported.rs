@@ -22,7 +22,7 @@ pub(crate) struct Notified {
     /// sent once count.
     pub(super) fastest: Option<Duration>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
-    pub(super) marked_at: Option<Time>,
+    marked_at: Option<Time>,
     /// The error rate that was reported last.
     pub(super) rate: Option<f32>,
     /// Fast recovery goes on that holes began which were all reported.
@@ -86,8 +86,20 @@ impl Notified {
         let gone = self.ranges.partition_point(|range| range.end <= una);
         self.ranges.drain(..gone);
     }
+    /// An ACK reports that corruption caused its hole at `una`. Whether that counts: at most once in a round trip of `srtt`.
+    pub(super) fn takes_mark(&mut self, now: Time, una: u64, srtt: Option<Duration>) -> bool {
+        let since = self.marked_at.map(|at| now.saturating_since(at));
+        if since.zip(srtt).is_some_and(|(since, srtt)| since < srtt) {
+            return false;
+        }
+        self.marked_at = Some(now);
+        // A marked ACK speaks of all copies: the receiver has none.
+        self.forget_copies(una);
+        true
+    }
+
     /// Copies of the segment that begins at `start` are not on their way: the receiver has none.
-    pub(super) fn forget_copies(&mut self, start: u64) {
+    fn forget_copies(&mut self, start: u64) {
         self.on_the_way.retain(|(begins, _)| *begins != start);
     }
 

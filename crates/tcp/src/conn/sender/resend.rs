@@ -18,16 +18,17 @@ impl Sender {
         match feedback.judge_partial(now, in_recovery, self.space.rwnd, srtt.unwrap_or_default()) {
             Partial::Nothing => {}
             Partial::Congestion => {
-                let outcome = self.reduce_for_congestion(now, Cause::Loss, cx);
-                self.episode.is_reduced = outcome == ReduceOutcome::Reduced;
+                let path = self.path(now, cx);
+                let outcome = self.window.reduce(Cause::Loss, &path, &mut self.losses, &self.board, &self.rtt, cx);
+                self.losses.episode.is_reduced = outcome == ReduceOutcome::Reduced;
             }
             Partial::Error { is_new, is_judged, resends } => {
                 if is_new {
-                    feedback.hold_window(now, Cause::Loss, &self.space, &mut self.rtt, &mut self.cc, cx);
+                    feedback.hold_window(now, Cause::Loss, &self.space, &mut self.rtt, &mut self.window.cc, cx);
                 } else if is_judged {
-                    self.cc.set_window(self.space.rwnd, self.space.rwnd);
+                    self.window.cc.set_window(self.space.rwnd, self.space.rwnd);
                 }
-                self.episode.is_reduced = false;
+                self.losses.episode.is_reduced = false;
                 if !resends {
                     return;
                 }
@@ -35,12 +36,12 @@ impl Sender {
                     true => Evidence::SentAgo { now, timeout: srtt.unwrap_or_default() },
                     false => Evidence::Everything { forget_sacks: false },
                 };
-                self.episode = self.episode.begun(self.space.nxt, false);
+                self.losses.episode = self.losses.episode.begun(self.space.nxt, false);
                 if !is_new {
                     // Also for data sent since the verdict.
                     cx.report(Event::NoReduction(self.space.nxt));
                 }
-                feedback.resend(now, evidence, &self.space, srtt, &mut self.board, &mut self.episode);
+                feedback.resend(now, evidence, &self.space, srtt, &mut self.board, &mut self.losses.episode);
             }
         }
     }

@@ -277,7 +277,7 @@ fn rfc9331_4_3_ect1_needs_counts_of_marks() {
         a.offer(SMSS);
         assert_eq!(leave(&mut a, Time::ZERO).unwrap().ecn, expected, "{cc:?} {ecn:?} {server:?}");
         let counts = expected != Ecn::NotEct;
-        assert_eq!(a.tcb.sender.cc.takes_marks(), counts && cc != CcKind::Reno, "{cc:?} {server:?}");
+        assert_eq!(a.tcb.sender.window.cc.takes_marks(), counts && cc != CcKind::Reno, "{cc:?} {server:?}");
     }
 }
 

@@ -23,7 +23,7 @@ fn steady(cc: CcKind) -> Bench {
     s.send(1000);
     s.now += Duration::from_millis(550);
     s.ack(1, &[]);
-    while s.conn.tcb.sender.cc.probe_segments().unwrap().due() < Time::NEVER {
+    while s.conn.tcb.sender.window.cc.probe_segments().unwrap().due() < Time::NEVER {
         s.now = s.conn.next_wakeup();
         s.conn.handle_wakeup(s.now);
         s.leaving();
@@ -32,7 +32,7 @@ fn steady(cc: CcKind) -> Bench {
         s.conn.handle(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
     }
     assert_eq!(s.cwnd(), 64);
-    s.conn.tcb.sender.cc.set_window(20 * SMSS, SMSS);
+    s.conn.tcb.sender.window.cc.set_window(20 * SMSS, SMSS);
     s.leaving();
     s
 }

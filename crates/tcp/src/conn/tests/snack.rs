@@ -159,7 +159,7 @@ fn sender(change: impl FnOnce(&mut Config)) -> Bench {
     s.leaving();
     s.now += ms(540);
     s.ack(1, &[]);
-    s.conn.tcb.sender.cc.set_window(20_000, 20_000);
+    s.conn.tcb.sender.window.cc.set_window(20_000, 20_000);
     assert_eq!(s.send(20), Vec::from_iter(1..21));
     assert_eq!(s.conn.srtt(), Some(ms(540)));
     s
