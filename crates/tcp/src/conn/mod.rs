@@ -21,8 +21,8 @@ mod counters;
 mod events;
 mod forms;
 mod life;
-mod outlook;
 pub(crate) mod receiver;
+mod report;
 pub(crate) mod sender;
 mod subflow;
 mod tcb;
@@ -33,6 +33,7 @@ pub use counters::Counters;
 pub use events::Event;
 pub use forms::{Arrived, Sink};
 pub use life::{Role, State};
+pub use report::Report;
 pub use sender::{Backlog, SendLimit, SharedWindow};
 
 use crate::cache::PathCache;
@@ -40,8 +41,7 @@ use crate::config::Config;
 use crate::segment::{Flags, PlainSegment, Segment, Timestamps};
 use bentpipe_cc::CongestionControl;
 use bentpipe_cc::Notice;
-use bentpipe_cc::RateSample;
-use bentpipe_units::{Duration, Rate, Seq, Time};
+use bentpipe_units::{Duration, Seq, Time};
 use context::Context;
 use forms::Layers;
 use life::Life;
@@ -351,24 +351,9 @@ impl Connection {
         Some(self.tcb.sender.window.cc.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
     }
 
-    /// The window that the peer advertised last, bytes.
-    pub fn receive_window(&self) -> u64 {
-        self.tcb.sender.space.rwnd
-    }
-
     /// Sequence space sent and not acknowledged, bytes (RFC 5681).
     pub fn flight_size(&self) -> u64 {
         self.tcb.sender.board.flight_size()
-    }
-
-    /// Smoothed round-trip time (RFC 6298); none before the first sample.
-    pub fn srtt(&self) -> Option<Duration> {
-        self.tcb.sender.rtt.srtt()
-    }
-
-    /// The retransmission timeout in force, backoff included.
-    pub fn rto(&self) -> Duration {
-        self.tcb.sender.rtt.rto()
     }
 
     /// Takes the exact round-trip time of the last ACK of new data, without the clock's granularity. For measurement:
@@ -378,59 +363,15 @@ impl Connection {
         self.tcb.sender.rtt.last.take()
     }
 
-    /// Returns the rate of delivery that the last ACK showed, if [measured](Self::measure_rates).
-    pub fn rate_sample(&self) -> Option<RateSample> {
-        self.tcb.sender.rates.as_ref().and_then(|rates| rates.last)
-    }
-
-    /// The rate at which data leave now, headers included; none: as fast as the windows allow.
-    pub fn pacing_rate(&self) -> Option<Rate> {
-        let Tcb { sender, cx, .. } = &self.tcb;
-        sender.window.pacing_rate(sender.paced(cx), &cx.config)
-    }
-
     /// Payload bytes acknowledged so far.
     #[inline]
     pub fn acked_bytes(&self) -> u64 {
         self.tcb.sender.space.una.min(self.tcb.sender.space.offered)
     }
 
-    /// The offset of the byte that has this sequence number among those that this end sends.
-    pub fn offset_of(&self, seq: Seq) -> u64 {
-        seq.offset_near(self.tcb.wire.iss, self.tcb.sender.space.una + 1).saturating_sub(1)
-    }
-
-    /// The offset of the byte that has this sequence number among those of the peer, and up to where data have arrived from there
-    /// without a gap: whoever drives the connection keeps that part of a segment. None from before the peer's first byte.
-    pub fn received_from(&self, seq: Seq) -> Option<(u64, u64)> {
-        let start = self.tcb.wire.peers_offset(seq, self.tcb.receiver.nxt())?;
-        Some((start, self.tcb.receiver.reach(start)))
-    }
-
-    /// Whether the handshake was completed once.
-    pub fn has_been_established(&self) -> bool {
-        self.life.state.is_synchronised() || self.tcb.sender.space.rwnd_largest > 0
-    }
-
     /// Whether a server took data whose sender has not yet completed the handshake.
     pub fn has_early_data(&self) -> bool {
         self.life.has_early_data()
-    }
-
-    /// Returns the limit of this end's sending, after [`transmit`](Self::transmit) has given `None`; `None`
-    /// before it opens, and after all data is acknowledged.
-    #[inline]
-    pub fn send_limit(&self) -> Option<SendLimit> {
-        if self.life.state.is_synchronised() {
-            return self.tcb.sender.limit(&self.tcb.cx);
-        }
-        matches!(self.life.state, State::SynSent | State::SynReceived).then_some(SendLimit::StartUp)
-    }
-
-    /// When the retransmission timer was started, or the last partial ACK came, before it expired; none if no losses are
-    /// being repaired that it showed.
-    pub fn stalled_since(&self) -> Option<Time> {
-        self.tcb.sender.losses.stalled_since()
     }
 }
 

@@ -2,11 +2,9 @@
 
 use super::sender::{Backlog, Mapped, SharedWindow};
 use super::{Connection, State};
-use crate::config::Config;
 use crate::multipath::Multipath;
-use crate::segment::{Flags, Segment};
 use bentpipe_cc::{CongestionControl, Siblings};
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::Time;
 
 /// Seams for whoever drives several connections as one.
 impl Connection {
@@ -26,7 +24,7 @@ impl Connection {
 
     /// Bytes of new data that would leave now if they were offered; 0 while it takes none.
     pub fn room(&mut self, now: Time) -> u64 {
-        if !self.takes_data() {
+        if !self.report().takes_data() {
             return 0;
         }
         self.tcb.sender.room(now, &mut self.tcb.cx)
@@ -34,7 +32,7 @@ impl Connection {
 
     /// `len` bytes wait above: if the congestion window has no room for them, it limits this connection (RFC 7661 §4.3).
     pub fn note_limited(&mut self, now: Time, len: u64) {
-        if self.takes_data() {
+        if self.report().takes_data() {
             self.tcb.sender.note_limited(now, len, &mut self.tcb.cx);
         }
     }
@@ -108,78 +106,8 @@ impl Connection {
     }
 }
 
-/// Queries of whoever drives several connections as one.
-impl Connection {
-    /// Whether both ends opened it as a subflow.
-    pub fn is_subflow(&self) -> bool {
-        self.tcb.sender.extras.mapped().is_some_and(|mapped| mapped.is_agreed)
-    }
-
-    /// Returns its configuration.
-    pub fn config(&self) -> &Config {
-        &self.tcb.cx.config
-    }
-
-    /// Time until a closed window is probed, `backoff` times as long as the first (RFC 9293 §3.8.6.1).
-    pub fn probe_delay(&self, backoff: u32) -> Duration {
-        let rto = &self.config().rto;
-        (self.rto().max(rto.persist_min) * u64::from(backoff)).min(rto.persist_max)
-    }
-
-    /// Whether new data may be offered.
-    pub fn takes_data(&self) -> bool {
-        let awaits_fourth = self.tcb.sender.extras.mapped().is_some_and(|mapped| mapped.awaits_fourth);
-        self.life.state.is_synchronised()
-            && self.life.sends_data()
-            && !self.tcb.sender.space.is_closing
-            && !awaits_fourth
-    }
-
-    /// The window in a segment of the peer, bytes.
-    pub fn window_in(&self, segment: &Segment) -> u64 {
-        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.tcb.cx.agreed.snd_shift };
-        u64::from(segment.window) << shift
-    }
-
-    /// Payload of a full segment, bytes.
-    pub fn smss(&self) -> u64 {
-        self.tcb.sender.space.smss()
-    }
-
-    /// Variation of the round-trip time (RFC 6298).
-    pub fn rttvar(&self) -> Duration {
-        self.tcb.sender.rtt.rttvar()
-    }
-
-    /// Bytes offered that have not left.
-    pub fn unsent_bytes(&self) -> u64 {
-        let space = &self.tcb.sender.space;
-        space.offered.saturating_sub(space.nxt)
-    }
-
-    /// Bytes that the send buffer has room for.
-    pub fn buffer_room(&self) -> u64 {
-        let space = &self.tcb.sender.space;
-        (space.una + space.buffer).saturating_sub(space.offered)
-    }
-
-    /// Whether losses are being repaired.
-    pub fn is_repairing(&self) -> bool {
-        self.tcb.sender.losses.is_repairing()
-    }
-
-    /// Whether any of the unacknowledged data [start, end) were given to this subflow.
-    pub fn carries(&self, start: u64, end: u64) -> bool {
-        self.tcb.sender.extras.mapped().is_some_and(|mapped| mapped.carries(start, end))
-    }
-}
-
 /// The mappings, for the meta only.
 impl Connection {
-    pub(crate) fn mapped(&self) -> Option<&Mapped> {
-        self.tcb.sender.extras.mapped()
-    }
-
     /// Forgets the mappings of acknowledged bytes whose data below `data_una` are acknowledged, too.
     pub(crate) fn release(&mut self, data_una: u64) {
         let una = self.tcb.sender.space.una;

@@ -424,7 +424,7 @@ impl Network {
         if endpoint.is_opener() && matches!(*self.scenario.flows[flow].app, App::Page(_)) {
             paths.flows[flow] = Some(trail.clone());
         }
-        let limit = conn.send_limit();
+        let limit = conn.report().send_limit();
         paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });
     }
 

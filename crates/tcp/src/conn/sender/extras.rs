@@ -252,7 +252,7 @@ impl Extras {
         board: &Scoreboard,
         rtt: &Rtt,
     ) -> Option<(u64, u64)> {
-        let len = board.len_of(board.first()?);
+        let len = board.sent.len_of(board.sent.first()?);
         let una = space.una;
         self.notified_mut()?.takes_mark(now, una, rtt.srtt()).then_some((una, una + len))
     }

@@ -182,7 +182,7 @@ impl Losses {
     pub(super) fn must_give_up(&self, now: Time, board: &Scoreboard, give_up: GiveUp) -> bool {
         match give_up {
             GiveUp::Never => false,
-            GiveUp::AfterRetransmissions(most) => board.first_retransmits() >= most,
+            GiveUp::AfterRetransmissions(most) => board.sent.first_retransmits() >= most,
             GiveUp::AfterTime(longest) => now.saturating_since(self.first_retransmit) >= longest,
         }
     }

@@ -238,7 +238,7 @@ impl Sender {
         if facts.newly_sacked > 0 {
             let selective = Ack { timestamps: None, ..ack };
             self.rtt.sample(now, &selective, &facts.acked, [self.space.una, self.space.nxt], cx);
-            self.rtt.restart_by_sack(now, &facts.acked, self.board.first_sent_at(), &mut cx.timers);
+            self.rtt.restart_by_sack(now, &facts.acked, self.board.sent.first_sent_at(), &mut cx.timers);
         }
         if self.is_detailed && self.losses.can_undo() && self.undo_if_spurious(now, &ack, &facts, cx) {
             return;
@@ -254,7 +254,18 @@ impl Sender {
             }
         } else {
             if is_duplicate {
-                self.on_duplicate(now, facts, cx);
+                if let Some(rates) = &mut self.rates {
+                    rates.on_duplicate(now, self.space.smss());
+                }
+                self.losses.episode.dupacks = self.losses.episode.dupacks.saturating_add(1);
+                if self.losses.episode.phase == Phase::Fast {
+                    let burst = self.losses.burst();
+                    self.losses.episode.on_duplicate(burst, self.extras.inflation(self.space.smss));
+                    let path = self.path(now, cx);
+                    self.window.cc.on_recovery_ack(false, &path);
+                } else {
+                    self.find(now, &facts, cx);
+                }
             }
             self.find_holes(now, reported_holes(&ack, self.space.una, &cx.agreed), cx);
             let una = self.space.una;
@@ -272,21 +283,6 @@ impl Sender {
         }
     }
 
-    /// A duplicate ACK on a connection without SACK.
-    fn on_duplicate(&mut self, now: Time, facts: AckFacts, cx: &mut Context) {
-        if let Some(rates) = &mut self.rates {
-            rates.on_duplicate(now, self.space.smss());
-        }
-        self.losses.episode.dupacks = self.losses.episode.dupacks.saturating_add(1);
-        if self.losses.episode.phase == Phase::Fast {
-            self.losses.episode.on_duplicate(self.losses.burst(), self.extras.inflation(self.space.smss));
-            let path = self.path(now, cx);
-            self.window.cc.on_recovery_ack(false, &path);
-        } else {
-            self.find(now, &facts, cx);
-        }
-    }
-
     /// An ACK was entered and recovery has answered.
     fn end_ack(&mut self, now: Time, facts: &AckFacts, is_further: bool, cx: &mut Context) {
         let (delivered, smss) = (self.board.delivery().bytes, self.space.smss());
@@ -294,7 +290,7 @@ impl Sender {
             ecn.count(delivered, smss);
         }
         if let Some(rates) = &mut self.rates {
-            let base = self.board.first().unwrap_or(self.board.next_index());
+            let base = self.board.sent.first().unwrap_or(self.board.sent.next_index());
             rates.last = rates.on_ack(now, self.board.delivery(), base, self.board.lost_ever());
         }
         self.losses.end_ack(facts.newly_acked, is_further, self.space.smss(), &self.board);

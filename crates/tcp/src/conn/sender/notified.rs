@@ -118,7 +118,7 @@ impl Sender {
         let index = if let Some(index) = notified.take_copy(&self.board) {
             index
         } else if let Some(index) = notified.next_due(una, &self.board) {
-            let range = self.board.range_of(index);
+            let range = self.board.sent.range_of(index);
             let keeps_rest = cx.config.report_resend == ReportResend::Packet;
             notified.on_due_sent(range.start + u64::from(range.len), keeps_rest);
             notified.begin_copies(index, range.start, copies);

@@ -74,7 +74,7 @@ impl Sender {
         if let Some(rates) = &self.rates {
             let path = self.path(now, cx);
             for notice in &notices {
-                let range = self.board.range_of(notice.index);
+                let range = self.board.sent.range_of(notice.index);
                 if let Some(noted) = rates.lost(notice.index, notice.lost_ever) {
                     let (start, len) = (range.start, u64::from(range.len));
                     let lost = LostSegment { start, len, has_sack: cx.agreed.sack, ..noted };

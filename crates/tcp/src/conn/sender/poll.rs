@@ -50,7 +50,7 @@ impl Sender {
         if self.losses.episode.retransmits_first {
             // A window that was shrunk to nothing is probed by the oldest, lost or not.
             let is_probe = self.space.rwnd == 0;
-            let first = if is_probe { self.board.first() } else { self.losses.detector.first(&mut self.board) };
+            let first = if is_probe { self.board.sent.first() } else { self.losses.detector.first(&mut self.board) };
             if is_probe || !first.is_some_and(|first| self.extras.has_due_before(first, self.space.una, &self.board)) {
                 self.losses.episode.retransmits_first = false;
                 if let Some(first) = first {
@@ -86,7 +86,7 @@ impl Sender {
             Phase::Loss if self.losses.is_held_by_frto() => {}
             Phase::Loss => {
                 if let Some(lost) = self.board.next_lost() {
-                    let fits = self.board.pipe() + self.board.len_of(lost)
+                    let fits = self.board.pipe() + self.board.sent.len_of(lost)
                         <= self.losses.window_in_loss(self.window.cc.cwnd(), self.space.smss(), &cx.config);
                     if !fits {
                         self.window.on_retransmission_limited(now, &self.space, self.board.flight_size(), &cx.config);
@@ -113,7 +113,7 @@ impl Sender {
         }
         let sending = if let Some(lost) = self.board.next_lost() {
             // The oldest segment again: its time starts again, as it did when recovery began (Linux, tcp_xmit_retransmit_queue).
-            let is_again = self.board.first() == Some(lost) && self.board.retransmits_of(lost) > 0;
+            let is_again = self.board.sent.first() == Some(lost) && self.board.sent.retransmits_of(lost) > 0;
             if is_again && cx.config.rto.restart_on_fast_retransmit {
                 self.rtt.arm(now, &mut cx.timers);
             }
@@ -156,7 +156,7 @@ impl Sender {
         let new = self.next_new(now, Room::Taken, cx);
         let is_retrans = new.is_none();
         let probe = new.or_else(|| {
-            let last = self.board.next_index().checked_sub(1).filter(|_| self.board.flight_size() > 0)?;
+            let last = self.board.sent.next_index().checked_sub(1).filter(|_| self.board.flight_size() > 0)?;
             Some(self.retransmit(now, last, true, cx))
         });
         if probe.is_some() {
@@ -181,14 +181,13 @@ impl Sender {
         }
         let usable = space.usable();
         if len > usable {
-            len = self.space.squeeze(now, usable, self.board.flight_size() == 0, self.rtt.rto(), cx)?;
+            len = self.space.squeeze(now, usable, self.board.flight_size(), &self.rtt, cx)?;
             has_fin = false;
         } else if len < full && is_held_by_nagle(has_fin, self.board.flight_size(), &cx.config) {
             return None;
         }
         if self.board.flight_size() == 0 {
-            let path = self.path(now, cx);
-            self.window.resume(&path, used(now, &self.space, &self.board, &self.losses.episode, &self.rtt, cx));
+            self.resume(now, cx);
         }
         if room == Room::AsNeeded && !self.losses.fits(len, self.window.cc.cwnd(), self.space.smss(), &self.board, cx) {
             self.window.usage.on_limited(now, &self.space, self.board.flight_size());
@@ -196,12 +195,12 @@ impl Sender {
         }
         let range = SeqRange { start: self.space.nxt, len: len as u32 + u32::from(has_fin), has_fin };
         if self.rates.is_some() {
-            self.note_rate(now, self.board.next_index(), u64::from(range.len));
+            self.note_rate(now, self.board.sent.next_index(), u64::from(range.len));
         }
         self.board.push(range, now);
         self.space.nxt += u64::from(range.len);
         let outstanding = [self.board.flight_size(), self.board.pipe()];
-        self.window.on_new_sent(now, &self.space, outstanding, self.extras.is_backlogged(), || {
+        self.window.on_new_sent(now, &self.space, outstanding, &self.extras, || {
             used(now, &self.space, &self.board, &self.losses.episode, &self.rtt, cx)
         });
         self.rtt.on_sent(now, self.space.nxt);
@@ -211,22 +210,30 @@ impl Sender {
     /// The data of the SYN waits at the peer for the handshake. It is outstanding, as if it left now.
     pub(crate) fn on_queued(&mut self, now: Time, range: SeqRange, cx: &mut Context) {
         if self.is_detailed {
-            self.note_rate(now, self.board.next_index(), u64::from(range.len));
+            self.note_rate(now, self.board.sent.next_index(), u64::from(range.len));
         }
         self.board.push(range, now);
         self.space.nxt = range.start + u64::from(range.len);
         let outstanding = [self.board.flight_size(), self.board.pipe()];
-        self.window.on_new_sent(now, &self.space, outstanding, self.extras.is_backlogged(), || {
+        self.window.on_new_sent(now, &self.space, outstanding, &self.extras, || {
             used(now, &self.space, &self.board, &self.losses.episode, &self.rtt, cx)
         });
         self.rtt.arm(now, &mut cx.timers);
+    }
+
+    /// New data follow when all is acknowledged, perhaps after an idle time.
+    #[inline(never)]
+    fn resume(&mut self, now: Time, cx: &Context) {
+        let path = self.path(now, cx);
+        let used = used(now, &self.space, &self.board, &self.losses.episode, &self.rtt, cx);
+        self.window.resume(&path, used);
     }
 
     #[inline(never)]
     pub(super) fn retransmit(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if let Some(undo) = &mut self.losses.undo {
             let stamp = cx.agreed.timestamps.then(|| clock(now));
-            undo.on_retransmit(stamp, self.board.retransmits_of(index).saturating_add(1));
+            undo.on_retransmit(stamp, self.board.sent.retransmits_of(index).saturating_add(1));
         }
         self.send_again(now, index, counts, cx)
     }
@@ -234,7 +241,7 @@ impl Sender {
     /// Retransmits as `retransmit` does, but without effect on a later undo.
     pub(super) fn send_again(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if self.is_detailed {
-            self.note_rate(now, index, self.board.len_of(index));
+            self.note_rate(now, index, self.board.sent.len_of(index));
         }
         let range = self.board.retransmit(index, now, counts);
         self.rtt.on_retransmit(range.start, range.start + u64::from(range.len));
@@ -335,7 +342,7 @@ impl Sender {
         }
         let outcome = self.reduce(now, Cause::Timeout, cx);
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
-        let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
+        let reneged = self.board.sent.first().is_some_and(|first| self.board.sent.is_sacked(first));
         let keeps =
             !matches!(cx.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard | SackOnRto::Ignore, .. });
         let forgets = !keeps || reneged;

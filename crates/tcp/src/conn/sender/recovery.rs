@@ -86,7 +86,7 @@ impl Sender {
         let lost = self.board.next_lost();
         // As when recovery began: it leaves, however full the network is.
         self.losses.episode.retransmits_first = lost.is_some() && self.losses.detector.first(&mut self.board) == lost;
-        if cx.config.rto.restart_on_fast_retransmit && lost == self.board.first() {
+        if cx.config.rto.restart_on_fast_retransmit && lost == self.board.sent.first() {
             self.rtt.arm(now, &mut cx.timers);
         }
     }
@@ -137,7 +137,7 @@ impl Sender {
                     let (flight, smss) = ([self.board.flight_size(), self.board.sacked_bytes()], self.space.smss());
                     self.losses.reduce_in_proportion(flight, smss, &self.board, &self.window.cc, &cx.config);
                 }
-                let first = self.board.first().map_or(0, |first| self.board.len_of(first));
+                let first = self.board.sent.first().map_or(0, |first| self.board.sent.len_of(first));
                 self.losses.episode.enter_selective(self.space.una + first);
             }
         }

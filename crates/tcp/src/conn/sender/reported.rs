@@ -114,7 +114,7 @@ impl Notified {
     /// The segment of which a copy leaves now, if it is still outstanding.
     pub(super) fn take_copy(&mut self, board: &Scoreboard) -> Option<u64> {
         let (index, left) = self.copies.take()?;
-        if board.range_of(index).len == 0 || board.is_sacked(index) {
+        if board.sent.range_of(index).len == 0 || board.sent.is_sacked(index) {
             return None;
         }
         self.copies = (left > 1).then_some((index, left - 1));
@@ -125,12 +125,12 @@ impl Notified {
     pub(super) fn next_due(&mut self, una: u64, board: &Scoreboard) -> Option<u64> {
         loop {
             let due = self.due.front_mut()?;
-            let found = board.segment_from(due.0.max(una)).filter(|found| found.1.start < due.1);
+            let found = board.sent.segment_from(due.0.max(una)).filter(|found| found.1.start < due.1);
             let Some((index, range)) = found else {
                 self.due.pop_front();
                 continue;
             };
-            if board.is_pending(index) {
+            if board.sent.is_pending(index) {
                 return Some(index);
             }
             due.0 = range.start + u64::from(range.len);
@@ -157,14 +157,14 @@ impl Notified {
     pub(super) fn next_of_rest(&mut self, una: u64, window: u64, board: &Scoreboard) -> Option<Rest> {
         loop {
             let (start, end) = *self.rest.front()?;
-            let found = board.segment_from(start.max(una)).filter(|found| found.1.start < end);
+            let found = board.sent.segment_from(start.max(una)).filter(|found| found.1.start < end);
             let Some((index, range)) = found else {
                 self.rest.pop_front();
                 continue;
             };
-            let is_pending = board.is_pending(index);
+            let is_pending = board.sent.is_pending(index);
             if is_pending {
-                let waiting: u64 = self.rest.iter().map(|range| board.unsacked_in(*range)).sum();
+                let waiting: u64 = self.rest.iter().map(|range| board.sent.unsacked_in(*range)).sum();
                 let in_flight = board.pipe().saturating_sub(waiting);
                 if in_flight + u64::from(range.len) > window {
                     return Some(Rest::NoRoom);

@@ -77,7 +77,7 @@ impl Resume {
         let delivered = space.una + board.sacked_bytes();
         self.rtt_min = self.rtt_min.into_iter().chain(rtt).min();
         self.observer.on_ack(space.una, space.nxt, delivered, is_limited);
-        self.settled = board.unsettled_from(self.settled).map_or(board.next_index(), |(index, _)| index);
+        self.settled = board.sent.unsettled_from(self.settled).map_or(board.sent.next_index(), |(index, _)| index);
         delivered.saturating_sub(std::mem::replace(&mut self.delivered, delivered))
     }
 
@@ -98,7 +98,7 @@ impl Resume {
         } else if first <= space.una {
             space.una - first + board.sacked_bytes()
         } else {
-            space.nxt - first - board.unsacked_in((first, space.nxt))
+            space.nxt - first - board.sent.unsacked_in((first, space.nxt))
         };
         let facts = ResumeFacts {
             now,
@@ -106,7 +106,7 @@ impl Resume {
             flight: board.pipe(),
             waiting: space.data_end().saturating_sub(space.nxt),
             next: space.nxt,
-            settled: board.unsettled_from(self.settled).map_or(space.nxt, |(_, offset)| offset),
+            settled: board.sent.unsettled_from(self.settled).map_or(space.nxt, |(_, offset)| offset),
             delivered: space.una + board.sacked_bytes(),
             validated,
             smss: space.smss(),

@@ -1,5 +1,6 @@
 //! The send sequence space (RFC 9293 §3.3.1), in offsets from the first byte of data; the FIN follows the last one.
 
+use super::rtt::Rtt;
 use crate::config::{Config, CwndUnit, RtoConfig};
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
@@ -88,23 +89,24 @@ impl SendSpace {
 
     /// Returns the bytes to send into a window of `usable` bytes, smaller than the segment (RFC 9293 §3.8.6.2.1: avoid
     /// silly windows): at least half the largest window seen, or anything once the persist timer has expired. If nothing is sent
-    /// and `is_idle`, that is nothing is outstanding, this timer runs, with the timeout `rto`.
+    /// and nothing is outstanding, this timer runs.
     #[inline(never)]
     pub(super) fn squeeze(
         &mut self,
         now: Time,
         usable: u64,
-        is_idle: bool,
-        rto: Duration,
+        flight_size: u64,
+        rtt: &Rtt,
         cx: &mut Context,
     ) -> Option<u64> {
+        let is_idle = flight_size == 0;
         // RFC 1122 §4.2.3.4, condition 3; with Nagle's algorithm only if nothing is outstanding.
         let is_allowed = !cx.config.nagle || is_idle;
         let is_worthwhile = usable > 0 && 2 * usable >= self.rwnd_largest && is_allowed;
         let is_forced = usable > 0 && std::mem::take(&mut self.may_be_small);
         let sends = is_worthwhile || is_forced;
         if !sends && is_idle && !cx.timers.is_running(Timer::Persist) {
-            cx.timers.set(Timer::Persist, now + self.persist_delay(rto, &cx.config.rto));
+            cx.timers.set(Timer::Persist, now + self.persist_delay(rtt.rto(), &cx.config.rto));
         }
         sends.then_some(usable)
     }
@@ -151,7 +153,7 @@ impl SendSpace {
 
 /// Nagle's algorithm (RFC 9293 §3.7.4): whether a small segment waits, because `flight_size` bytes are outstanding. The last one
 /// does not: nothing can be added to it.
-#[inline]
+#[inline(never)]
 pub(super) fn is_held_by_nagle(has_fin: bool, flight_size: u64, config: &Config) -> bool {
     config.nagle && !has_fin && flight_size > 0
 }

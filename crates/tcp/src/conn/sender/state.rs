@@ -158,7 +158,7 @@ impl Sender {
         self.space.smss = smss.clamp(1, Config::SMSS_MAX);
         self.space.next_max = self.space.smss;
         self.board.resegment(self.space.smss);
-        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
+        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.sent.first()) {
             rates.forget(first);
         }
         let smss = self.space.smss();

@@ -1,5 +1,6 @@
 //! How much may be in the network: the congestion control, the use of its window, its reductions, and pacing.
 
+use super::extras::Extras;
 use super::losses::Losses;
 use super::pacing::{self, Paced, Pacer};
 use super::reduce::{Cause, ReduceOutcome, Reducer, Touched};
@@ -63,16 +64,15 @@ impl Window {
         now: Time,
         space: &SendSpace,
         outstanding: [u64; 2],
-        is_backlogged: bool,
+        extras: &Extras,
         used: impl FnOnce() -> Used<'a>,
     ) {
-        if self.usage.on_sent(now, space, outstanding, self.cc.cwnd()) && !is_backlogged {
+        if self.usage.on_sent(now, space, outstanding, self.cc.cwnd()) && !extras.is_backlogged() {
             self.usage.on_room(used(), &mut self.cc);
         }
     }
 
     /// New data follow when all is acknowledged, perhaps after an idle time.
-    #[inline(never)]
     pub(super) fn resume(&mut self, path: &PathState, used: Used<'_>) {
         self.cc.on_resume(path);
         if !self.cc.is_model_based() {

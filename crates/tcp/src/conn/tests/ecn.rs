@@ -80,7 +80,7 @@ fn rfc3168_6_1_2_a_window_of_one_segment_waits_for_the_timer() {
     s.now += Duration::from_millis(100);
     assert_eq!((s.echo(1, Flags::ECE), s.cwnd()), (vec![], 1));
     let due = s.conn.next_wakeup();
-    assert_eq!(due - s.now, s.conn.rto());
+    assert_eq!(due - s.now, s.conn.report().rto());
     s.now = due;
     s.conn.handle_wakeup(due);
     assert_eq!(s.leaving(), [1]);

@@ -66,7 +66,7 @@ fn opened(config: &Config) -> Connection {
     let b = Connection::new(config.clone(), Role::Passive, Seq::new(77));
     a.offer(500);
     let mut pair = Pair::open(a, b, Duration::from_millis(50));
-    while !pair.a.has_been_established() {
+    while !pair.a.report().has_been_established() {
         pair.transmit(&|_| Fate::Deliver);
         assert!(pair.step());
     }
