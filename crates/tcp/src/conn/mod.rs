@@ -10,8 +10,8 @@
 //! | [`Timers`](timers) | when to wake up: one table |
 //! | [`Context`](context) | state that all parts share: configuration, agreement, timers, events, counters |
 //!
-//! This file has the calls of its contract, and their order; `outlook` has one for drivers that work ahead. The parts do
-//! not use them. Sender and receiver do not use each other: the TCB passes values between them.
+//! This file has the calls of its contract, and their order; [`Report`] has the other queries. The parts do not use them.
+//! Sender and receiver do not use each other: the TCB passes values between them.
 //! `docs/develop/architecture.md` follows an ACK from part to part.
 
 pub(crate) mod agreed;

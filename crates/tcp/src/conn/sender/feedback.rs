@@ -57,6 +57,8 @@ impl WindowFeedback {
     }
 
     /// An ACK of new data is about to be entered, with this advertised `window`; `is_open`: outside of recovery.
+    #[cold]
+    #[inline(never)]
     pub(super) fn note_window(&mut self, window: u64, is_open: bool, cc: &mut Cc) {
         if is_open {
             self.normal = Some(window);

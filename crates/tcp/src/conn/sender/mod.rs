@@ -1,25 +1,28 @@
-//! The sending side: reactions to ACKs, timers and free room in the windows. All control flow of sending is here. The
-//! parts below exchange values with it. Positions are offsets; of a header, the parts read only timestamps, the ECN
-//! field and the options of SCPS-TP, and only `features` writes to a segment.
+//! The sending side. [`Sender`](state) orders the steps of an ACK, of a departure and of a timer. Its parts own their state, and
+//! get by argument what they need of others. Positions are offsets; of a header, the parts read only timestamps, the ECN
+//! field and the options of SCPS-TP, and only `extras` writes to a segment.
 //!
 //! | part | decides |
 //! |---|---|
-//! | [`Sender`](state) | which of them a connection has |
 //! | [`SendSpace`](space) | what may be sent: SND.UNA, SND.NXT, the peer's window, the send buffer |
 //! | [`Scoreboard`](scoreboard) | what is outstanding, SACKed, lost, retransmitted |
+//! | [`Rtt`](rtt), [`Rates`](rate) | round-trip times and the retransmission timer, delivery rates |
+//! | [`Losses`](losses) | what is lost, and how it is repaired, by the next three |
 //! | [`Detector`](detect) | what is lost |
 //! | [`Episode`](episode) | when recovery begins and ends |
-//! | [`Reducer`](reduce) | how far the window falls, and whether it does |
-//! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
-//! | [`Resume`](resumed) | whether the window jumps to that of an earlier connection, and retreats |
-//! | [`Rapid`](rapid) | whether the window converges on what has arrived, after rapid start |
-//! | [`Notified`](notified) | reports of nodes of the network, and the retransmissions for them |
 //! | [`Undo`](undo) | spurious episodes, and the state to restore |
+//! | [`Window`](window) | how much may be in the network, by the congestion control and the next three |
+//! | [`Usage`](usage) | whether the window is used, so that it may grow |
+//! | [`Reducer`](reduce) | how far the window falls, and whether it does |
+//! | [`Pacer`](pacing) | departures |
+//! | [`Extras`](extras) | which rare parts a connection has: those that follow |
+//! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
+//! | [`Resume`](resume) | whether the window jumps to that of an earlier connection, and retreats |
+//! | [`Rapid`](rapid) | whether the window converges on what has arrived, after rapid start |
+//! | [`Notified`](reported) | reports of nodes of the network, and the retransmissions for them |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
 //! | [`Mapped`](mapped) | which data of a multipath connection its bytes are |
 //! | [`Polls`](polls) | times of polls of the receiver |
-//! | [`Usage`](usage) | whether the window is used, so that it may grow |
-//! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
 
 mod ack;
 mod ack_ratio;
@@ -107,7 +110,9 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
         if self.is_detailed {
-            self.note_app_limited();
+            if self.rates.is_some() {
+                self.note_app_limited();
+            }
             if ack.has_only_data() && !self.space.has_data() {
                 // As the ACKs on data to a pure receiver.
                 if let Some(rates) = &mut self.rates {
