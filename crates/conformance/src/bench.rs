@@ -153,8 +153,8 @@ impl Subject for Core<'_> {
             "aborted" => if self.is_aborted { "yes" } else { "no" }.to_owned(),
             "marks" => self.conn.counters().ecn_reductions.to_string(),
             "undos" => self.conn.counters().undos.to_string(),
-            "rto" => seconds(self.conn.rto()),
-            "srtt" => self.conn.srtt().map_or("none".into(), seconds),
+            "rto" => seconds(self.conn.report().rto()),
+            "srtt" => self.conn.report().srtt().map_or("none".into(), seconds),
             "state" => format!("{:?}", self.conn.state()).to_lowercase(),
             other => return Err(format!("not a fact: {other}")),
         };
@@ -172,8 +172,8 @@ impl Subject for Core<'_> {
             "tcpi_unacked" => self.conn.flight_size().div_ceil(mss) as i64,
             "tcpi_snd_mss" => mss as i64,
             "tcpi_total_retrans" => self.conn.counters().retransmitted_segments as i64,
-            "tcpi_rto" => micros(self.conn.rto()),
-            "tcpi_rtt" => self.conn.srtt().map_or(0, micros),
+            "tcpi_rto" => micros(self.conn.report().rto()),
+            "tcpi_rtt" => self.conn.report().srtt().map_or(0, micros),
             _ => return None,
         };
         Some(value)

@@ -217,7 +217,7 @@ impl Carrier for Real {
 
     fn keep(&mut self, side: usize, conn: &Connection, segment: &Segment, payload: &[u8]) {
         // Keeps only accepted data, not data beyond the window or of a rejected segment.
-        if let Some((start, reach)) = conn.received_from(segment.data_seq()) {
+        if let Some((start, reach)) = conn.report().received_from(segment.data_seq()) {
             let taken = reach.saturating_sub(start).min(payload.len() as u64);
             self.streams[side].keep(start, &payload[..taken as usize]);
         }

@@ -97,9 +97,9 @@ impl Report {
             received_bytes: conn.counters().delivered_bytes,
             cwnd_bytes: conn.cwnd(),
             ssthresh_bytes: conn.ssthresh(),
-            srtt: conn.srtt(),
+            srtt: conn.report().srtt(),
             flight_size_bytes: conn.flight_size(),
-            pacing: conn.pacing_rate(),
+            pacing: conn.report().pacing_rate(),
             counters: *conn.counters(),
         }
     }
@@ -192,7 +192,7 @@ impl Speaker {
             if !opens || self.port != Some(received.to.port()) {
                 return self.refuse(&received);
             }
-            let half_open = self.talks.values().filter(|talk| !talk.conn.has_been_established()).count();
+            let half_open = self.talks.values().filter(|talk| !talk.conn.report().has_been_established()).count();
             if self.talks.len() >= CONNECTIONS_MAX || half_open >= HALF_OPEN_MAX {
                 return;
             }
@@ -223,7 +223,7 @@ impl Speaker {
         }
         for (&(from, to), talk) in &mut self.talks {
             while let Some(segment) = talk.conn.transmit(now, &mut identity::<Segment>) {
-                let payload = talk.outgoing.at(talk.conn.offset_of(segment.data_seq()), segment.len);
+                let payload = talk.outgoing.at(talk.conn.report().offset_of(segment.data_seq()), segment.len);
                 if let Some(packet) = self::packet([from, to], segment, &payload, self.mtu) {
                     send(&packet);
                 }
@@ -304,7 +304,7 @@ impl Talk {
     fn handle(&mut self, now: Time, received: &Received<'_>, service: &mut Service) {
         self.conn.handle(now, &received.segment);
         // Keeps only accepted data, not data beyond the window or of a rejected segment.
-        if let Some((start, reach)) = self.conn.received_from(received.segment.data_seq()) {
+        if let Some((start, reach)) = self.conn.report().received_from(received.segment.data_seq()) {
             let taken = reach.saturating_sub(start).min(received.payload.len() as u64);
             self.incoming.keep(start, &received.payload[..taken as usize]);
         }
@@ -566,7 +566,7 @@ mod tests {
         conn.set_reads_at_once(false);
         for _ in 0..20_000 {
             while let Some(segment) = conn.transmit(now, &mut identity::<Segment>) {
-                let from = conn.offset_of(segment.data_seq());
+                let from = conn.report().offset_of(segment.data_seq());
                 let payload: Vec<u8> = (from..from + u64::from(segment.len)).map(|at| (at % 251) as u8).collect();
                 echo.handle(now, &wire::emit(client, server, &segment, &payload).unwrap());
             }
@@ -576,7 +576,7 @@ mod tests {
             for packet in back.drain(..) {
                 let received = wire::parse(&packet).unwrap();
                 conn.handle(now, &received.segment);
-                if let Some((start, reach)) = conn.received_from(received.segment.data_seq()) {
+                if let Some((start, reach)) = conn.report().received_from(received.segment.data_seq()) {
                     let taken = reach.saturating_sub(start).min(received.payload.len() as u64);
                     incoming.keep(start, &received.payload[..taken as usize]);
                 }

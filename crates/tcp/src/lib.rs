@@ -18,7 +18,7 @@ pub use bentpipe_cc::{ExplicitHeader, Notice};
 pub use bentpipe_units::Ecn;
 pub use cache::PathCache;
 pub use config::*;
-pub use conn::{Arrived, Backlog, Connection, Counters, Event, Role, SendLimit, SharedWindow, Sink, State};
+pub use conn::{Arrived, Backlog, Connection, Counters, Event, Report, Role, SendLimit, SharedWindow, Sink, State};
 pub use multipath::{Dss, Multipath};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{

@@ -136,7 +136,7 @@ impl Traffic {
     pub(crate) fn note_limit(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
         if let Some(stopwatch) = &host.stopwatch {
-            if stopwatch.limit != host.conn.send_limit() {
+            if stopwatch.limit != host.conn.report().send_limit() {
                 host.turn(now, &mut self.flows[host.flow].downtime);
             }
         }

@@ -176,7 +176,7 @@ impl Host {
 
     /// Whether its sender has another limit than its stopwatch knows.
     pub(super) fn has_new_limit(&self) -> bool {
-        self.stopwatch.as_ref().is_some_and(|stopwatch| stopwatch.limit != self.conn.send_limit())
+        self.stopwatch.as_ref().is_some_and(|stopwatch| stopwatch.limit != self.conn.report().send_limit())
     }
 
     #[inline(always)]
@@ -316,7 +316,7 @@ impl Host {
             }
             What::Read => self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken),
         };
-        bytes >= awaited && (awaited > 0 || self.conn.has_been_established())
+        bytes >= awaited && (awaited > 0 || self.conn.report().has_been_established())
     }
 
     /// Whether it is the recipient of a message. False for a later connection in the same slot.

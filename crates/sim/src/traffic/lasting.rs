@@ -41,11 +41,11 @@ pub(crate) fn lasts_until(traffic: &Traffic, now: Time, flow: FlowId, on_path: O
     if !state.has_begun {
         return opener.timer;
     }
-    let is_open = opener.conn.has_been_established() && listener.conn.has_been_established();
+    let is_open = opener.conn.report().has_been_established() && listener.conn.report().has_been_established();
     if !is_open || on_path == OnPath::Reset {
         return Time::ZERO;
     }
-    let gives_up = [opener, listener].map(|end| end.conn.gives_up_from(now));
+    let gives_up = [opener, listener].map(|end| end.conn.report().gives_up_from(now));
     let sent = opener.conn.acked_bytes() + opener.conn.flight_size();
     gives_up[0].min(gives_up[1]).min(state.completes_from(now, sent, on_path))
 }

@@ -46,7 +46,7 @@ impl Traffic {
             self.on_end(packet);
             if packet.len > 0 && packet.class != LOWEST {
                 let sender = &mut self.hosts[packet.endpoint().peer()];
-                let offset = sender.conn.offset_of(packet.seq);
+                let offset = sender.conn.report().offset_of(packet.seq);
                 // The sender neither knows nor repairs the losses of a proxy.
                 if !packet.is_made() {
                     sender.verdicts.get_or_insert_with(Box::default).on_loss(at, offset, cause, known);

@@ -211,7 +211,7 @@ impl Host {
     pub(super) fn record_as(&self, now: Time, entity: FlowId, recorder: &mut Recorder) {
         recorder.on_sender(now, entity, |series| self.value_of(series));
         if recorder.wants_insides {
-            self.conn.inside_cc(&mut Insides::new(&mut |inside| {
+            self.conn.report().inside_cc(&mut Insides::new(&mut |inside| {
                 let (series, value) = match inside {
                     Inside::State(name, why) => (InsideSeries::State, InsideValue::State(name, why)),
                     Inside::Shared(quantity, value) => (series_of(quantity), InsideValue::Number(value)),
@@ -228,14 +228,14 @@ impl Host {
         match series {
             SenderSeries::Cwnd => Some(conn.cwnd() as f64),
             SenderSeries::Ssthresh => conn.ssthresh().map(|bytes| bytes as f64),
-            SenderSeries::Srtt => conn.srtt().map(Duration::as_secs_f64),
-            SenderSeries::Rto => Some(conn.rto().as_secs_f64()),
+            SenderSeries::Srtt => conn.report().srtt().map(Duration::as_secs_f64),
+            SenderSeries::Rto => Some(conn.report().rto().as_secs_f64()),
             SenderSeries::FlightSize => Some(conn.flight_size() as f64),
-            SenderSeries::ReceiveWindow => Some(conn.receive_window() as f64),
-            SenderSeries::DeliveryRate => Some(conn.rate_sample()?.rate()?.as_bps() as f64),
-            SenderSeries::LimitedBy => Some(conn.send_limit().map_or(0.0, |limit| f64::from(limit as u8 + 1))),
+            SenderSeries::ReceiveWindow => Some(conn.report().receive_window() as f64),
+            SenderSeries::DeliveryRate => Some(conn.report().rate_sample()?.rate()?.as_bps() as f64),
+            SenderSeries::LimitedBy => Some(conn.report().send_limit().map_or(0.0, |limit| f64::from(limit as u8 + 1))),
             SenderSeries::HeldBytes => None,
-            SenderSeries::PacingRate => conn.pacing_rate().map(|rate| rate.as_bps() as f64),
+            SenderSeries::PacingRate => conn.report().pacing_rate().map(|rate| rate.as_bps() as f64),
         }
     }
 }

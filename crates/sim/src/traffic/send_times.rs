@@ -63,9 +63,9 @@ impl Stopwatch {
     #[cold]
     #[inline(never)]
     pub(super) fn turn(&mut self, now: Time, conn: &Connection, path: &mut Downtime) -> Repairs {
-        let next = conn.send_limit();
+        let next = conn.report().send_limit();
         let mut repairs = Repairs::default();
-        if let (Some(SendLimit::Timeout), Some(stalled)) = (next, conn.stalled_since()) {
+        if let (Some(SendLimit::Timeout), Some(stalled)) = (next, conn.report().stalled_since()) {
             // The sender has waited for the timer since `stalled`. Time before `since` is counted already.
             let stalled = stalled.max(self.since);
             let down = path.look_back(stalled);

@@ -10,8 +10,8 @@
 //! | [`Timers`](timers) | when to wake up: one table |
 //! | [`Context`](context) | state that all parts share: configuration, agreement, timers, events, counters |
 //!
-//! This file has the calls of its contract, and their order; `outlook` has one for drivers that work ahead. The parts do
-//! not use them. Sender and receiver do not use each other: the TCB passes values between them.
+//! This file has the calls of its contract, and their order; [`Report`] has the other queries. The parts do not use them.
+//! Sender and receiver do not use each other: the TCB passes values between them.
 //! `docs/develop/architecture.md` follows an ACK from part to part.
 
 pub(crate) mod agreed;
@@ -21,8 +21,8 @@ mod counters;
 mod events;
 mod forms;
 mod life;
-mod outlook;
 pub(crate) mod receiver;
+mod report;
 pub(crate) mod sender;
 mod subflow;
 mod tcb;
@@ -33,6 +33,7 @@ pub use counters::Counters;
 pub use events::Event;
 pub use forms::{Arrived, Sink};
 pub use life::{Role, State};
+pub use report::Report;
 pub use sender::{Backlog, SendLimit, SharedWindow};
 
 use crate::cache::PathCache;
@@ -40,8 +41,7 @@ use crate::config::Config;
 use crate::segment::{Flags, PlainSegment, Segment, Timestamps};
 use bentpipe_cc::CongestionControl;
 use bentpipe_cc::Notice;
-use bentpipe_cc::RateSample;
-use bentpipe_units::{Duration, Rate, Seq, Time};
+use bentpipe_units::{Duration, Seq, Time};
 use context::Context;
 use forms::Layers;
 use life::Life;
@@ -141,7 +141,7 @@ impl Connection {
         if self.life.state.is_synchronised() {
             self.tcb.notify(now, notice);
         } else if let Notice::ErrorRate(rate) = notice {
-            self.tcb.sender.prime_error_rate(rate);
+            self.tcb.sender.extras.prime_error_rate(rate);
         } else if let Notice::Explicit(header) = notice {
             self.tcb.on_explicit(now, header, false);
         }
@@ -158,10 +158,12 @@ impl Connection {
         let Self { life, tcb } = self;
         let Tcb { sender, receiver, cx, .. } = tcb;
         receiver.on_wakeup(now, &mut cx.timers);
-        sender.before_timers();
+        if sender.is_detailed {
+            sender.note_app_limited();
+        }
         sender.on_loss_timers(now, cx);
         cx.timers.take_expired(Timer::Pace, now);
-        if sender.take_retransmit_timer(now, cx) {
+        if sender.rtt.take_expired(now, &mut cx.timers) {
             let is_open = life.state.is_synchronised();
             let goes_on = if is_open { sender.on_retransmit_timer(now, cx) } else { life.on_syn_timeout(tcb) };
             if !goes_on {
@@ -170,9 +172,12 @@ impl Connection {
         }
         let Tcb { sender, wire, cx, .. } = tcb;
         if cx.timers.get(Timer::Persist) <= now {
-            wire.pending.window_probe |= sender.on_persist_timer(now, cx);
+            wire.pending.window_probe |= sender.space.on_persist_timer(now, sender.rtt.rto(), cx);
+            wire.pending.window_probe |= sender.extras.repeats_third();
         }
-        sender.after_timers(now, cx);
+        if sender.is_detailed {
+            sender.notify_losses(now, cx);
+        }
         if cx.timers.take_expired(Timer::TimeWait, now) {
             life.on_idle_timer(now, tcb);
         }
@@ -254,7 +259,7 @@ impl Connection {
             self.tcb.sender.rtt.prime(srtt, rttvar);
         }
         if let Some(rate) = cache.error_rate {
-            self.tcb.sender.prime_error_rate(rate);
+            self.tcb.sender.extras.prime_error_rate(rate);
         }
     }
 
@@ -289,7 +294,8 @@ impl Connection {
 
     /// A record ends with the data offered so far. Its last segment is flagged, if best effort was agreed on.
     pub fn end_record(&mut self) {
-        self.tcb.sender.end_record();
+        let sender = &mut self.tcb.sender;
+        sender.extras.end_record(sender.space.offered);
     }
 
     /// The application reads up to `bytes`; returns how many there were. Only needed after
@@ -337,32 +343,17 @@ impl Connection {
     /// The congestion window, bytes, without the inflation of fast recovery; while the window falls in proportion, that.
     #[inline]
     pub fn cwnd(&self) -> u64 {
-        self.tcb.sender.cwnd()
+        self.tcb.sender.losses.falling(self.tcb.sender.window.cc.cwnd())
     }
 
     /// The slow start threshold, bytes; none before it was first set.
     pub fn ssthresh(&self) -> Option<u64> {
-        Some(self.tcb.sender.cc.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
-    }
-
-    /// The window that the peer advertised last, bytes.
-    pub fn receive_window(&self) -> u64 {
-        self.tcb.sender.space.rwnd
+        Some(self.tcb.sender.window.cc.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
     }
 
     /// Sequence space sent and not acknowledged, bytes (RFC 5681).
     pub fn flight_size(&self) -> u64 {
-        self.tcb.sender.flight_size()
-    }
-
-    /// Smoothed round-trip time (RFC 6298); none before the first sample.
-    pub fn srtt(&self) -> Option<Duration> {
-        self.tcb.sender.rtt.srtt()
-    }
-
-    /// The retransmission timeout in force, backoff included.
-    pub fn rto(&self) -> Duration {
-        self.tcb.sender.rtt.rto()
+        self.tcb.sender.board.flight_size()
     }
 
     /// Takes the exact round-trip time of the last ACK of new data, without the clock's granularity. For measurement:
@@ -372,58 +363,15 @@ impl Connection {
         self.tcb.sender.rtt.last.take()
     }
 
-    /// Returns the rate of delivery that the last ACK showed, if [measured](Self::measure_rates).
-    pub fn rate_sample(&self) -> Option<RateSample> {
-        self.tcb.sender.rate_sample()
-    }
-
-    /// The rate at which data leave now, headers included; none: as fast as the windows allow.
-    pub fn pacing_rate(&self) -> Option<Rate> {
-        self.tcb.sender.pacing_rate(&self.tcb.cx)
-    }
-
     /// Payload bytes acknowledged so far.
     #[inline]
     pub fn acked_bytes(&self) -> u64 {
         self.tcb.sender.space.una.min(self.tcb.sender.space.offered)
     }
 
-    /// The offset of the byte that has this sequence number among those that this end sends.
-    pub fn offset_of(&self, seq: Seq) -> u64 {
-        seq.offset_near(self.tcb.wire.iss, self.tcb.sender.space.una + 1).saturating_sub(1)
-    }
-
-    /// The offset of the byte that has this sequence number among those of the peer, and up to where data have arrived from there
-    /// without a gap: whoever drives the connection keeps that part of a segment. None from before the peer's first byte.
-    pub fn received_from(&self, seq: Seq) -> Option<(u64, u64)> {
-        let start = self.tcb.wire.peers_offset(seq, self.tcb.receiver.nxt())?;
-        Some((start, self.tcb.receiver.reach(start)))
-    }
-
-    /// Whether the handshake was completed once.
-    pub fn has_been_established(&self) -> bool {
-        self.life.state.is_synchronised() || self.tcb.sender.space.rwnd_largest > 0
-    }
-
     /// Whether a server took data whose sender has not yet completed the handshake.
     pub fn has_early_data(&self) -> bool {
         self.life.has_early_data()
-    }
-
-    /// Returns the limit of this end's sending, after [`transmit`](Self::transmit) has given `None`; `None`
-    /// before it opens, and after all data is acknowledged.
-    #[inline]
-    pub fn send_limit(&self) -> Option<SendLimit> {
-        if self.life.state.is_synchronised() {
-            return self.tcb.sender.limit(&self.tcb.cx);
-        }
-        matches!(self.life.state, State::SynSent | State::SynReceived).then_some(SendLimit::StartUp)
-    }
-
-    /// When the retransmission timer was started, or the last partial ACK came, before it expired; none if no losses are
-    /// being repaired that it showed.
-    pub fn stalled_since(&self) -> Option<Time> {
-        self.tcb.sender.stalled_since()
     }
 }
 
@@ -513,7 +461,7 @@ impl Connection {
     /// The next segment, without its timestamps, while the connection sends plainly.
     #[inline(always)]
     fn next_plain(&mut self, now: Time) -> Option<PlainSegment> {
-        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
+        if self.tcb.sender.space.has_data() && !self.tcb.is_held_by_pace(now) {
             if let Some(segment) = self.tcb.next_plain_data(now) {
                 self.note_departure(now, &segment);
                 self.tcb.pace_plain(now, &segment);
@@ -529,7 +477,7 @@ impl Connection {
         if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
             return self.next_on_slow_path(now);
         }
-        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
+        if self.tcb.sender.space.has_data() && !self.tcb.is_held_by_pace(now) {
             if let Some(segment) = self.tcb.next_data(now) {
                 self.note_departure(now, &segment.plain());
                 self.tcb.pace(now, &segment);
@@ -579,10 +527,10 @@ impl Connection {
         if let Some(segment) = tcb.next_probe_segment(now, sends_data) {
             return Some(segment);
         }
-        if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
+        if tcb.is_poll_due(now) | std::mem::take(&mut tcb.wire.pending.window_probe) {
             return Some(tcb.window_probe(now));
         }
-        if tcb.receiver.must_ack_now() && tcb.sender.paces_acks() && tcb.must_wait(now) {
+        if tcb.receiver.must_ack_now() && tcb.sender.extras.paces_acks() && tcb.must_wait(now) {
             return None;
         }
         tcb.next_ack(now)

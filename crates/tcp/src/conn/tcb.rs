@@ -4,14 +4,14 @@ use super::context::Context;
 use super::events::Event;
 use super::forms::Layers;
 use super::receiver::{EcnDuty, Gap, Receiver, ReceiverExtras};
-use super::sender::Sender;
+use super::sender::{Sender, Window};
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
 use crate::multipath::Multipath;
 use crate::segment::{Flags, Options, PlainSegment, Segment};
 use bentpipe_cc::CongestionControl;
-use bentpipe_cc::{ExplicitHeader, Notice};
+use bentpipe_cc::{ExplicitHeader, Notice, PathLesson};
 use bentpipe_units::{Ecn, Seq, Time};
 
 /// The parts of an open connection.
@@ -37,13 +37,15 @@ impl Tcb {
         }
         let mut shared = None;
         if segment.whole.is_some() && sender.extras.is_some() {
-            sender.on_fourth(cx);
-            shared = sender.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
-            if sender.has_ecn() {
+            sender.extras.on_fourth(&mut sender.space, &mut cx.timers);
+            shared = sender.extras.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
+            if sender.extras.has_ecn() {
                 sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
             }
-            if sender.has_ack_ratio() {
-                sender.watch_acks(ack, segment.is_pure(), segment.plain.ecn == Ecn::Ce);
+            if sender.extras.has_ack_ratio() {
+                let is_in_order = segment.is_pure() && !sender.losses.is_repairing();
+                let (is_marked, cwnd) = (segment.plain.ecn == Ecn::Ce, sender.window.cc.cwnd());
+                sender.extras.watch_acks(ack, is_in_order, is_marked, cwnd, &sender.space);
             }
         }
         let was_closed = sender.space.rwnd == 0;
@@ -52,16 +54,29 @@ impl Tcb {
             None => wire.update_window(&segment.plain, ack, &mut sender.space, cx),
         };
         if was_closed {
-            sender.on_window_change(now, cx);
+            self.on_window_change(now);
         }
+        let Self { sender, wire, cx, .. } = self;
         let sacked = match segment.options() {
             Options::Sack(blocks) if cx.agreed.sack => {
                 let sacked = wire.read_sack(blocks.as_slice(), ack, sender.space.nxt);
-                sender.read_reports(sacked, &cx.config)
+                sender.losses.read_reports(sacked, &cx.config)
             }
             _ => None,
         };
         sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, sacked.as_ref()), cx);
+    }
+
+    /// An ACK arrived while the window was closed. If it opened, the timer runs for the outstanding data again.
+    #[cold]
+    fn on_window_change(&mut self, now: Time) {
+        let Self { sender: Sender { space, board, rtt, .. }, cx, .. } = self;
+        if space.rwnd > 0 && board.flight_size() > 0 {
+            rtt.fix(None);
+            rtt.arm(now, &mut cx.timers);
+        } else if space.rwnd == 0 && cx.config.rto.persist_restarts && cx.timers.is_running(Timer::Persist) {
+            cx.timers.set(Timer::Persist, now + space.persist_delay(rtt.rto(), &cx.config.rto));
+        }
     }
 
     /// The network notifies this end.
@@ -74,20 +89,43 @@ impl Tcb {
                 }
                 let start = wire.acked_offset(seq, sender.space.una);
                 let range = (start, start + u64::from(len));
-                sender.notify_error_report(now, range, error_rate, cx);
-                sender.on_corrupted(now, range, cx);
+                self.on_error_report(now, range, error_rate);
+                self.sender.on_corrupted(now, range, &mut self.cx);
             }
             Notice::TooBig { seq, len, mtu } => {
                 let start = wire.acked_offset(seq, sender.space.una);
                 sender.on_too_big(now, (start, start + u64::from(len)), mtu, cx);
             }
-            Notice::FirstCorrupted => sender.on_first_corrupted(now, cx),
+            Notice::FirstCorrupted => {
+                if let Some(range) = sender.extras.take_mark(now, &sender.space, &sender.board, &sender.rtt) {
+                    self.on_error_report(now, range, None);
+                    self.sender.on_corrupted(now, range, &mut self.cx);
+                }
+            }
             Notice::ErrorRate(rate) => {
                 sender.on_error_rate(rate, cx);
-                sender.notify_error_report(now, (0, 0), Some(rate), cx);
+                self.on_error_report(now, (0, 0), Some(rate));
             }
-            Notice::Survival(survival) => sender.on_survival(survival),
+            Notice::Survival(survival) => sender.window.reducer.on_survival(survival),
             Notice::Explicit(header) => self.on_explicit(now, header, true),
+        }
+    }
+
+    /// Passes the report of a node to the congestion control, as far as it is about outstanding data.
+    #[cold]
+    fn on_error_report(&mut self, now: Time, range: (u64, u64), rate: Option<f32>) {
+        let range = self.sender.space.outstanding(range);
+        if range.is_some() || rate.is_some() {
+            let path = self.sender.path(now, &self.cx);
+            self.sender.window.cc.on_error_report(range, rate, &path);
+        }
+    }
+
+    /// The answer to a probe segment arrived: it counts if one is on its way.
+    pub(crate) fn on_probe_answer(&mut self, now: Time) {
+        if let Some(are_copies) = self.sender.extras.take_probe_answer() {
+            let path = self.sender.path(now, &self.cx);
+            self.sender.window.on_probe(are_copies, true, &path);
         }
     }
 
@@ -96,14 +134,23 @@ impl Tcb {
         let Some(ReceiverExtras { echo: Some(echo), .. }) = self.receiver.extras.as_deref_mut() else { return };
         echo.read(header);
         if !header.reverse.is_nan() {
-            self.sender.on_explicit(now, header.reverse, has_begun, &self.cx);
+            match has_begun {
+                true => self.take_word(now, header.reverse),
+                false => self.sender.extras.keep_word(header.reverse),
+            }
         }
+    }
+
+    /// A router's word counts.
+    pub(crate) fn take_word(&mut self, now: Time, word: f32) {
+        let path = self.sender.path(now, &self.cx);
+        self.sender.window.cc.on_explicit(f64::from(word), &path);
     }
 
     /// Returns the header for routers of a segment that leaves. `None`: [`feedback`](crate::Config::feedback) has none.
     pub(crate) fn explicit_header(&mut self, now: Time, segment: &Segment) -> Option<ExplicitHeader> {
         let echo = self.receiver.extras.as_mut()?.echo.as_mut()?;
-        let header = self.sender.cc.explicit_header(&self.sender.path(now, &self.cx))?;
+        let header = self.sender.window.cc.explicit_header(&self.sender.path(now, &self.cx))?;
         let asks = segment.len > 0 || segment.flags.has(Flags::SYN);
         Some(echo.write(header, asks))
     }
@@ -193,7 +240,7 @@ impl Tcb {
 
     /// The next data, no further than the record to which they belong.
     pub(crate) fn next_record_data(&mut self, now: Time) -> Option<Segment> {
-        let Some(room) = self.sender.room_in_record() else { return self.next_data(now) };
+        let Some(room) = self.sender.extras.room_in_record(&self.sender.space) else { return self.next_data(now) };
         let next_max = std::mem::replace(&mut self.sender.space.next_max, room);
         let segment = self.next_data(now);
         self.sender.space.next_max = next_max;
@@ -206,7 +253,7 @@ impl Tcb {
     /// Whether what leaves next has no options beside timestamps.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
-        debug_assert!(!self.cx.agreed.is_plain || (self.sender.extras.is_none() && self.receiver.extras.is_none()));
+        debug_assert!(!self.cx.agreed.is_plain || (!self.sender.extras.is_some() && self.receiver.extras.is_none()));
         self.cx.agreed.is_plain & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
     }
 
@@ -247,7 +294,7 @@ impl Tcb {
     pub(crate) fn add_features(&mut self, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         if !matches!(segment.options, Options::Syn(_)) {
-            segment.count = sender.extras.as_deref().and_then(|extras| extras.count);
+            segment.count = sender.extras.get().and_then(|extras| extras.count);
         }
         if let Some(ecn) = receiver.ecn_mut() {
             segment.flags = ecn.stamp(segment);
@@ -259,7 +306,8 @@ impl Tcb {
             }
         } else if sender.extras.is_some() {
             let start = wire.acked_offset(segment.seq, sender.space.una);
-            sender.add_to_data(start, segment, cx);
+            let range = [start, sender.space.una];
+            sender.extras.add_to_data(range, segment, &mut sender.window.reducer, &sender.window.cc, cx);
         }
         self.add_signal(segment);
     }
@@ -275,9 +323,15 @@ impl Tcb {
     pub(crate) fn add_signal(&mut self, segment: &mut Segment) {
         let Self { sender, wire, cx, .. } = self;
         let (una, shift) = (sender.space.una, cx.agreed.rcv_shift);
-        if let Some(mapped) = sender.agreed_mapped_mut() {
+        if let Some(mapped) = sender.extras.agreed_mapped_mut() {
             mapped.add_to(wire.acked_offset(segment.seq, una), segment, shift);
         }
+    }
+
+    /// Whether the receiver is to be polled now, when all has left that may leave.
+    pub(crate) fn is_poll_due(&mut self, now: Time) -> bool {
+        let Sender { space, board, rtt, window, extras, .. } = &mut self.sender;
+        extras.take_poll(now, space, board.flight_size(), rtt, &window.pacer, &mut self.cx.timers)
     }
 
     /// Returns the answer to a probe segment, or else a due probe segment.
@@ -317,22 +371,24 @@ impl Tcb {
     /// Whether nothing is outstanding and nothing waits to be sent.
     pub(crate) fn is_idle(&self) -> bool {
         let space = &self.sender.space;
-        self.sender.flight_size() == 0 && space.nxt >= space.offered && (!space.is_closing || space.fin_is_sent())
+        self.sender.board.flight_size() == 0 && space.nxt >= space.offered && (!space.is_closing || space.fin_is_sent())
     }
 
     /// A reset, with this sequence number.
     pub(crate) fn reset(&mut self, now: Time, seq: Seq) -> Segment {
         let Self { receiver, wire, cx, sender } = self;
         // RFC 8684 §3.5: of the options, only that which gives up all subflows.
-        let multi =
-            sender.agreed_mapped_mut().and_then(|mapped| mapped.told.take_if(|told| *told == Multipath::FastClose));
+        let multi = sender
+            .extras
+            .agreed_mapped_mut()
+            .and_then(|mapped| mapped.told.take_if(|told| *told == Multipath::FastClose));
         Segment { multi, ..wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx) }
     }
 
     /// A complete segment leaves: the next one may have to wait for its time.
     #[inline(always)]
     pub(crate) fn pace(&mut self, now: Time, segment: &Segment) {
-        if self.sender.is_paced {
+        if self.sender.window.is_paced {
             self.note_pace(now, segment.sequence_len() > 0, segment.len, segment.header_len());
         }
     }
@@ -340,7 +396,7 @@ impl Tcb {
     /// The same after a segment with data and without options beside timestamps.
     #[inline(always)]
     pub(crate) fn pace_plain(&mut self, now: Time, segment: &PlainSegment) {
-        if self.sender.is_paced {
+        if self.sender.window.is_paced {
             self.note_pace(now, true, segment.len, self.cx.agreed.header_len() as u8);
         }
     }
@@ -350,7 +406,7 @@ impl Tcb {
     #[inline(never)]
     fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
         let Self { sender, cx, .. } = self;
-        if has_data || sender.paces_acks() {
+        if has_data || sender.extras.paces_acks() {
             sender.pace(now, u64::from(len) + u64::from(header_len), cx);
         }
     }
@@ -358,19 +414,19 @@ impl Tcb {
     /// Whether data have to wait for pacing.
     #[inline(always)]
     pub(crate) fn is_held_by_pace(&mut self, now: Time) -> bool {
-        self.sender.is_paced && self.must_wait(now)
+        self.sender.window.is_paced && self.must_wait(now)
     }
 
     /// Whether data have to wait for pacing or the network, and with a token bucket ACKs too.
     pub(crate) fn must_wait(&mut self, now: Time) -> bool {
-        self.sender.pacer.must_wait(now, &mut self.cx.timers)
+        self.sender.window.pacer.must_wait(now, &mut self.cx.timers)
     }
 
     /// Returns measurements for later connections over this path.
     pub(crate) fn lesson(&self) -> Lesson {
-        let Sender { cc, rtt, .. } = &self.sender;
-        let (cwnd, ssthresh) = (self.sender.cwnd(), cc.ssthresh());
-        let ended = match (self.sender.is_repairing(), cwnd < ssthresh) {
+        let Sender { window: Window { cc, .. }, rtt, .. } = &self.sender;
+        let (cwnd, ssthresh) = (self.sender.losses.falling(cc.cwnd()), cc.ssthresh());
+        let ended = match (self.sender.losses.is_repairing(), cwnd < ssthresh) {
             (true, _) => Ended::Recovery,
             (false, true) => Ended::SlowStart,
             (false, false) => Ended::CongestionAvoidance,
@@ -378,10 +434,20 @@ impl Tcb {
         Lesson { ended, cwnd, ssthresh, rtt: rtt.srtt().map(|srtt| (srtt, rtt.rttvar())) }
     }
 
+    /// Returns the facts of careful resume for later connections over this path.
+    pub(crate) fn path_lesson(&self, now: Time) -> PathLesson {
+        let Sender { space, window: Window { cc, .. }, extras, .. } = &self.sender;
+        let initial_window = self.cx.config.initial_window.bytes(space.smss);
+        let resume = extras.get().and_then(|extras| extras.resume.as_deref());
+        resume.map_or(PathLesson::default(), |resume| resume.lesson(now, initial_window, space.una, cc))
+    }
+
     pub(crate) fn stop_timers(&mut self) {
         let timers = &mut self.cx.timers;
         timers.stop(Timer::TimeWait);
-        self.sender.stop(timers);
+        timers.stop(Timer::Retransmit);
+        timers.stop(Timer::Persist);
+        self.sender.losses.stop(timers);
         self.receiver.on_ack_sent(timers);
     }
 }

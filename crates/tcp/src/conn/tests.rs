@@ -168,7 +168,7 @@ fn rfc6675_5_two_losses_in_one_round() {
     assert_eq!([8, 9, 10].map(|right| s.ack(0, &[(4, right), (1, 3)])), [[10], [11], [12]]);
     assert_eq!(s.ack(3, &[(4, 10)]), [13]);
     s.ack(10, &[]);
-    assert_eq!((s.cwnd(), s.conn.tcb.sender.is_repairing()), (5, false));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.losses.is_repairing()), (5, false));
 }
 
 /// Test 2: the last segment is lost too; the rescue retransmission spares a timeout.
@@ -183,7 +183,7 @@ fn rfc6675_4_rescue_of_the_tail() {
     (8..10).for_each(|right| assert_eq!(s.ack(0, &[(1, right)]), NONE));
     assert_eq!(s.ack(9, &[]), [9]);
     s.ack(10, &[]);
-    assert_eq!((s.conn.counters().timeouts, s.conn.tcb.sender.is_repairing()), (0, false));
+    assert_eq!((s.conn.counters().timeouts, s.conn.tcb.sender.losses.is_repairing()), (0, false));
 }
 
 /// Test 4: after a timeout nothing below HighData starts recovery.

@@ -99,26 +99,26 @@ impl Meta {
         for (i, subflow) in self.subflows.iter().enumerate() {
             let conn = subflows.connection(i);
             let is_regular = !subflow.facts.is_backup || !has_regular;
-            let is_usable = subflow.is_alive() && is_regular && conn.takes_data();
-            let smss = conn.smss();
+            let is_usable = subflow.is_alive() && is_regular && conn.report().takes_data();
+            let smss = conn.report().smss();
             let needed = if self.view.unsent > 0 { smss.min(self.view.unsent) } else { smss };
             let has_room = is_usable && conn.room(now) >= needed;
-            let srtt = conn.srtt().unwrap_or(Duration::ZERO);
+            let srtt = conn.report().srtt().unwrap_or(Duration::ZERO);
             let may_repeat = repeats && (has_room || fills);
             self.view.paths[i] = PathView {
                 is_usable,
                 has_room,
                 can_repeat: false,
                 srtt,
-                rttvar: conn.rttvar(),
+                rttvar: conn.report().rttvar(),
                 srtt_min: subflow.srtt_min.min(srtt),
                 srtt_max: subflow.srtt_max.max(srtt),
                 cwnd: conn.cwnd(),
                 flight: conn.flight_size(),
-                queued: conn.unsent_bytes(),
-                buffer: conn.buffer_room(),
+                queued: conn.report().unsent_bytes(),
+                buffer: conn.report().buffer_room(),
                 smss,
-                pacing_rate: conn.pacing_rate(),
+                pacing_rate: conn.report().pacing_rate(),
                 is_starting: subflow.losses[1] == 0 && conn.ssthresh().is_none_or(|ssthresh| conn.cwnd() < ssthresh),
             };
             if may_repeat {
@@ -137,8 +137,8 @@ impl Meta {
     /// The first data outstanding that subflow `i` does not carry, at most a segment.
     pub(super) fn first_lacking<S: Subflows + ?Sized>(&self, i: usize, subflows: &mut S) -> Option<(u64, u64)> {
         let conn = subflows.connection(i);
-        let (start, next) = conn.mapped()?.lacks(self.sender.una);
-        let end = self.sender.nxt.min(start + conn.smss()).min(next);
+        let (start, next) = conn.report().mapped()?.lacks(self.sender.una);
+        let end = self.sender.nxt.min(start + conn.report().smss()).min(next);
         (start < end).then_some((start, end))
     }
 
@@ -149,7 +149,7 @@ impl Meta {
             let mut best: Option<usize> = None;
             for (i, path) in self.view.paths.iter().enumerate().filter(|(_, path)| path.is_ready()) {
                 let is_faster = best.is_none_or(|best| path.srtt < self.view.paths[best].srtt);
-                if is_faster && !subflows.connection(i).carries(start, end.min(start + path.smss)) {
+                if is_faster && !subflows.connection(i).report().carries(start, end.min(start + path.smss)) {
                     best = Some(i);
                 }
             }
@@ -201,7 +201,7 @@ impl Meta {
         let is_slower =
             theirs.srtt > mine.srtt && (theirs.cwnd <= FEW * theirs.smss || theirs.srtt > mine.srtt * SLOWER);
         let end = end.min(start + mine.smss);
-        if i == carrier || !is_slower || subflows.connection(i).carries(start, end) {
+        if i == carrier || !is_slower || subflows.connection(i).report().carries(start, end) {
             return None;
         }
         self.counters.opportunistic += 1;
@@ -218,7 +218,8 @@ impl Meta {
 
     /// Subflow `i` carries the data [start, end), too.
     fn give_again<S: Subflows + ?Sized>(&mut self, i: usize, start: u64, end: u64, subflows: &mut S) {
-        let from = (0..self.subflows.len()).find(|&other| other != i && subflows.connection(other).carries(start, end));
+        let from = (0..self.subflows.len())
+            .find(|&other| other != i && subflows.connection(other).report().carries(start, end));
         let len = end - start;
         subflows.connection(i).offer_mapped(start, len);
         self.counters.reinjected_bytes += len;
@@ -254,7 +255,7 @@ impl Meta {
     fn await_window<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
         let is_idle = self.sender.una == self.sender.nxt;
         if is_idle && self.timers.probe == Time::NEVER {
-            let delay = subflows.connection(self.last).probe_delay(self.timers.probe_backoff);
+            let delay = subflows.connection(self.last).report().probe_delay(self.timers.probe_backoff);
             self.timers.probe = now + delay;
         }
     }
@@ -276,14 +277,14 @@ impl Meta {
             self.touch(i);
         }
         self.timers.probe_backoff = (self.timers.probe_backoff * 2).min(1024);
-        self.timers.probe = now + subflows.connection(self.last).probe_delay(self.timers.probe_backoff);
+        self.timers.probe = now + subflows.connection(self.last).report().probe_delay(self.timers.probe_backoff);
     }
 
     /// The subflow for a segment without data: the one used last, or another if that does not deliver.
     pub(super) fn messenger<S: Subflows + ?Sized>(&self, subflows: &mut S) -> Option<usize> {
         let is_open = |i: &usize| self.subflows[*i].stage == Stage::Open;
         let is_alive =
-            |i: &usize, subflows: &mut S| self.subflows[*i].is_alive() && subflows.connection(*i).is_subflow();
+            |i: &usize, subflows: &mut S| self.subflows[*i].is_alive() && subflows.connection(*i).report().is_subflow();
         let n = self.subflows.len();
         let all = || std::iter::once(self.last).chain(0..n);
         all().find(|i| is_alive(i, subflows)).or_else(|| all().find(is_open))
@@ -304,9 +305,9 @@ impl Meta {
         let mut interval = INTERVAL_MIN;
         for (i, subflow) in self.subflows.iter().enumerate() {
             let conn = subflows.connection(i);
-            let carries = conn.flight_size() + conn.unsent_bytes() > 0;
+            let carries = conn.flight_size() + conn.report().unsent_bytes() > 0;
             if subflow.stage == Stage::Open && carries && subflow.silent == 0 {
-                interval = interval.max(conn.rto());
+                interval = interval.max(conn.report().rto());
             }
         }
         let is_outstanding = self.sender.una < self.sender.nxt;
@@ -327,11 +328,11 @@ impl Meta {
         }
         let idle = (0..self.subflows.len()).find(|&i| {
             self.subflows[i].is_alive()
-                && subflows.connection(i).takes_data()
+                && subflows.connection(i).report().takes_data()
                 && subflows.connection(i).flight_size() == 0
         });
         if let Some((start, end, _)) = self.awaited(subflows).filter(|_| idle.is_some()) {
-            let smss = idle.map_or(0, |i| subflows.connection(i).smss());
+            let smss = idle.map_or(0, |i| subflows.connection(i).report().smss());
             self.sender.push(start, end.min(start + smss));
         }
         self.restart_data_timer(now, subflows);

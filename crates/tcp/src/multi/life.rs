@@ -32,11 +32,11 @@ impl Meta {
         }
         self.phase = MultiPhase::Opening;
         let n = self.subflows.len();
-        let are_reno = (0..n).all(|i| has_reno_window(subflows.connection(i).config()));
+        let are_reno = (0..n).all(|i| has_reno_window(subflows.connection(i).report().config()));
         self.coupling = self.config.coupling.among(are_reno);
         self.shift = window_shift(self.config.receive_buffer);
         let reads_at_once = self.receiver.reads_at_once();
-        self.receiver = DataReceiver::new(&self.config, subflows.connection(0).smss() as u32);
+        self.receiver = DataReceiver::new(&self.config, subflows.connection(0).report().smss() as u32);
         self.receiver.set_reads_at_once(reads_at_once);
         for i in 0..n {
             self.prepare(i, subflows);
@@ -149,7 +149,7 @@ impl Meta {
 
     /// Subflow `i` is open.
     pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        let is_agreed = subflows.connection(i).is_subflow();
+        let is_agreed = subflows.connection(i).report().is_subflow();
         // The third ACK of the first subflow may still be under way while a faster one joins at the passive end.
         let may_join =
             self.phase == MultiPhase::Open || (self.phase == MultiPhase::Opening && self.role == Role::Passive);
@@ -169,7 +169,7 @@ impl Meta {
         if !is_agreed {
             return self.fall_back(now, subflows);
         }
-        if !subflows.connection(i).config().handshake {
+        if !subflows.connection(i).report().config().handshake {
             self.sender.on_window(0, self.shared.window);
         }
         self.join_due(now, subflows);
@@ -228,7 +228,7 @@ impl Meta {
         };
         let conn = subflows.connection(i);
         conn.tell(Multipath::Dss(fin));
-        self.timers.fin = now + conn.probe_delay(self.timers.fin_backoff);
+        self.timers.fin = now + conn.report().probe_delay(self.timers.fin_backoff);
         self.timers.fin_backoff = (self.timers.fin_backoff * 2).min(1024);
         self.touch(i);
     }
@@ -351,7 +351,7 @@ impl Meta {
 
     /// A segment of an open subflow has no option: someone on the path takes options away (RFC 8684 §3.7).
     fn on_stripped<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, has_data: bool, subflows: &mut S) {
-        if self.phase != MultiPhase::Open || !subflows.connection(i).is_subflow() {
+        if self.phase != MultiPhase::Open || !subflows.connection(i).report().is_subflow() {
             return;
         }
         let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed);

@@ -384,9 +384,10 @@ impl Meta {
     /// outstanding.
     pub fn awaited<S: Subflows + ?Sized>(&self, subflows: &mut S) -> Option<(u64, u64, usize)> {
         let una = self.sender.una;
-        let i = (0..self.subflows.len()).find(|&i| subflows.connection(i).carries(una, una + 1))?;
+        let i = (0..self.subflows.len()).find(|&i| subflows.connection(i).report().carries(una, una + 1))?;
         let end = subflows
             .connection(i)
+            .report()
             .mapped()?
             .mappings
             .iter()
@@ -404,11 +405,12 @@ impl Meta {
         if !self.is_established() || (self.sender.is_closing && self.sender.una >= self.sender.offered) {
             return None;
         }
-        let is_blocked = self.sender.unsent() > 0 && self.sender.next_len(subflows.connection(self.last).smss()) == 0;
+        let is_blocked =
+            self.sender.unsent() > 0 && self.sender.next_len(subflows.connection(self.last).report().smss()) == 0;
         if is_blocked {
             return Some((SendLimit::ReceiveWindow, self.last));
         }
-        subflows.connection(self.last).send_limit().map(|limit| (limit, self.last))
+        subflows.connection(self.last).report().send_limit().map(|limit| (limit, self.last))
     }
 }
 
@@ -443,15 +445,16 @@ impl Meta {
         let mut place = None;
         for (other, subflow) in self.subflows.iter().enumerate() {
             let conn = subflows.connection(other);
-            let Some(srtt) = conn.srtt().filter(|srtt| subflow.stage == Stage::Open && *srtt > Duration::ZERO) else {
+            let Some(srtt) = conn.report().srtt().filter(|srtt| subflow.stage == Stage::Open && *srtt > Duration::ZERO)
+            else {
                 continue;
             };
             if other == i {
                 place = Some(self.members.len());
             }
-            let threshold = conn.ssthresh().filter(|_| conn.is_repairing());
+            let threshold = conn.ssthresh().filter(|_| conn.report().is_repairing());
             self.members.push(Member {
-                window: threshold.unwrap_or(conn.cwnd()) as f64 / conn.smss() as f64,
+                window: threshold.unwrap_or(conn.cwnd()) as f64 / conn.report().smss() as f64,
                 rtt: srtt.as_ps() as f64 / 1e12,
                 between: subflow.between_losses(conn.acked_bytes()) as f64,
             });
@@ -470,7 +473,7 @@ impl Meta {
     /// Notes that subflow `i` delivers, and notes the receive window of the segment that arrived on it.
     fn note_answer<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, segment: &Segment, subflows: &mut S) {
         let conn = subflows.connection(i);
-        let (srtt, window) = (conn.srtt(), conn.window_in(segment));
+        let (srtt, window) = (conn.report().srtt(), conn.report().window_in(segment));
         let subflow = &mut self.subflows[i];
         subflow.silent = 0;
         if let Some(srtt) = srtt {

@@ -348,7 +348,7 @@ impl<E: Carrier> Session<E> {
             }
             for side in [OPENER, LISTENER] {
                 while let Some(segment) = self.sides[side].transmit(cx.now, &mut identity::<Segment>) {
-                    let offset = self.sides[side].offset_of(segment.data_seq());
+                    let offset = self.sides[side].report().offset_of(segment.data_seq());
                     self.ends.send(side, &segment, offset, cx);
                 }
             }

@@ -381,7 +381,7 @@ impl CriticalPaths {
         if endpoint.is_opener() && matches!(*scenario.flows[flow].app, App::Page(_)) {
             self.flows[flow] = Some(trail.clone());
         }
-        let limit = conn.send_limit();
+        let limit = conn.report().send_limit();
         self.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });
     }
 

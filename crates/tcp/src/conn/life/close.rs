@@ -58,7 +58,9 @@ impl Life {
                 tcb.stop_timers();
                 tcb.wire.pending.syn = false;
                 (self.syn_retransmits, self.syn_resent) = (0, None);
-                tcb.sender.restart(&tcb.cx.config);
+                // The handshake starts from the beginning.
+                tcb.sender.rtt.restart();
+                tcb.sender.set_smss(tcb.cx.config.smss);
                 self.state = State::Listen;
             }
             Reset::Close => {

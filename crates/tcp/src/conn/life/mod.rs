@@ -106,7 +106,7 @@ impl Life {
         let acked = tcb.sender.space.una.min(tcb.sender.space.offered);
         cache.learn(now, config, acked, tcb.lesson());
         if config.careful_resume.is_some() {
-            let lesson = tcb.sender.path_lesson(now, config.initial_window.bytes(tcb.sender.space.smss));
+            let lesson = tcb.path_lesson(now);
             let used = self.learnt.as_ref().is_some_and(|learnt| learnt.saved.is_some());
             cache.return_saved(used, lesson);
         }

@@ -96,7 +96,7 @@ impl Life {
             return Some(Segment { flags: segment.flags.without(Flags::DUMMY), ..*segment });
         }
         if is_answer {
-            tcb.sender.on_probe_answer(now, &tcb.cx);
+            tcb.on_probe_answer(now);
         } else {
             let start = tcb.wire.peers_offset(segment.seq, tcb.receiver.nxt());
             if start.is_some_and(|start| tcb.receiver.lacks(start, segment.len.into())) {
@@ -117,9 +117,10 @@ impl Life {
         let answers = self.state == State::SynReceived;
         let (ack, flags) =
             if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
-        let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.signal_len(), &cx.agreed);
+        let options =
+            self.syn_options(&cx.config, sender.window.cc.polls().is_some(), sender.extras.signal_len(), &cx.agreed);
         let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn());
-        let knows_probes = if answers { sender.has_probes() } else { sender.wants_probes() };
+        let knows_probes = if answers { sender.extras.has_probes() } else { sender.window.wants_probes() };
         let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
         let window = receiver.window(0);
         let flags = Flags::SYN.with(flags).with(ecn).with(probes);
@@ -131,7 +132,7 @@ impl Life {
             self.syn_resent = self.syn_resent.or(timestamps.map(|timestamps| timestamps.value));
         }
         let mut syn = Segment { window, options: Options::Syn(options), timestamps, ..bare };
-        if let Some(mapped) = sender.mapped() {
+        if let Some(mapped) = sender.extras.mapped() {
             (syn.multi, syn.window) = (mapped.opens_with(answers), mapped.window(0));
         }
         let space = &sender.space;
@@ -140,7 +141,8 @@ impl Life {
         } else if self.syn_retransmits == 0 && self.fast_open.add_early_data(space.offered, space.is_closing, &mut syn)
         {
             cx.counters.sent_bytes += u64::from(syn.len);
-            sender.on_early_data(now, self.fast_open.sent);
+            sender.window.note_departure(now);
+            sender.extras.begin_early(self.fast_open.sent);
         }
         syn
     }
@@ -167,7 +169,7 @@ impl Life {
     /// T/TCP: whether the SYN-ACK waits for an answer that it can take along.
     pub(crate) fn holds_answer(&self, tcb: &Tcb) -> bool {
         let holds = self.counts.as_ref().is_some_and(|counts| counts.holds_answer);
-        holds && !tcb.receiver.must_ack_now() && !tcb.sender.has_data()
+        holds && !tcb.receiver.must_ack_now() && !tcb.sender.space.has_data()
     }
 
     fn answer_syn(&mut self, syn: &Segment, tcb: &mut Tcb) {
@@ -260,10 +262,11 @@ impl Life {
     /// same.
     fn agree(&mut self, syn: Option<&Segment>, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
-        let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.signal_len(), &cx.agreed);
+        let ours =
+            self.syn_options(&cx.config, sender.window.cc.polls().is_some(), sender.extras.signal_len(), &cx.agreed);
         let (agreed, feedback) = settle(&cx.config, sender.space.smss, ours, syn);
         cx.agreed = agreed;
-        if let Some(mapped) = sender.mapped_mut() {
+        if let Some(mapped) = sender.extras.mapped_mut() {
             mapped.on_syn(syn, self.role == Role::Active);
             if mapped.is_agreed {
                 let mss =
@@ -288,13 +291,13 @@ impl Life {
         };
         let best_effort = cx.config.best_effort.filter(|_| agreed.best_effort);
         let patience = best_effort.map(|best_effort| Patience::new(best_effort.wait));
-        receiver.on_agreed(snack, patience, sender.has_probes());
+        receiver.on_agreed(snack, patience, sender.extras.has_probes());
         // The first SYN counts.
         if feedback != EcnFeedback::Off && receiver.ecn().is_none() {
             let is_syn = syn.is_some_and(|syn| !syn.flags.has(Flags::ACK));
             receiver.extras_mut().ecn = Some(EcnReceiver::new(feedback, syn));
             let awaits_handshake = is_syn && feedback == EcnFeedback::Accurate;
-            sender.begin_ecn(EcnSender::new(feedback, awaits_handshake));
+            sender.extras.begin_ecn(EcnSender::new(feedback, awaits_handshake));
         }
     }
 
@@ -320,12 +323,12 @@ impl Life {
     /// The connection is a subflow: the window of the peer bounds all subflows together, not this one.
     fn establish_subflow(&mut self, now: Time, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
-        let Some(mapped) = sender.agreed_mapped_mut() else { return };
+        let Some(mapped) = sender.extras.agreed_mapped_mut() else { return };
         let (is_joining, awaits_fourth) = (mapped.opening != Multipath::Capable, mapped.awaits_fourth);
         sender.space.rwnd = SendSpace::UNBOUNDED;
         sender.space.rwnd_largest = SendSpace::UNBOUNDED;
         if awaits_fourth {
-            sender.repeat_third(now, cx);
+            cx.timers.set(Timer::Persist, now + sender.space.persist_delay(sender.rtt.rto(), &cx.config.rto));
         } else if is_joining && self.role == Role::Passive {
             // RFC 8684 §3.2: the fourth segment of the handshake.
             receiver.ack_soon();
@@ -341,13 +344,16 @@ impl Life {
 
     /// The window with which data transfer begins.
     fn begin_sending(&mut self, now: Time, tcb: &mut Tcb) {
-        let Tcb { sender, receiver, cx, .. } = tcb;
+        let Tcb { sender, cx, .. } = tcb;
         let learnt = self.learnt.as_deref().copied().unwrap_or_default();
         sender.begin(now, &learnt, self.random_seed, cx);
-        sender.begin_explicit(now, cx);
+        if let Some(word) = sender.extras.take_early_word() {
+            tcb.take_word(now, word);
+        }
+        let Tcb { sender, receiver, cx, .. } = tcb;
         // Each segment of the peer restarts the keepalive timer, or is a measurement of the receive buffer.
         let counts_arrivals = cx.config.keepalive.is_some() || (receiver.is_tuned() && !cx.agreed.timestamps);
-        cx.agreed.is_plain = sender.extras.is_none() && receiver.extras.is_none() && !counts_arrivals;
+        cx.agreed.is_plain = !sender.extras.is_some() && receiver.extras.is_none() && !counts_arrivals;
     }
 
     /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.

@@ -1,6 +1,6 @@
 //! Content of an acknowledgement, and the facts that follow from it.
 
-use super::scoreboard::Acked;
+use super::scoreboard::{Acked, Entered, Scoreboard};
 use crate::scps::ScpsOptions;
 use crate::segment::Timestamps;
 
@@ -78,4 +78,23 @@ pub(crate) struct AckFacts {
     pub(crate) dsack: Option<(u64, u64)>,
     /// It ended loss recovery.
     pub(crate) ends_recovery: bool,
+}
+
+impl AckFacts {
+    /// Enters an ACK into the scoreboard, which `advances` SND.UNA from `una` on, or not.
+    #[inline(always)]
+    pub(super) fn of(ack: &Ack<'_>, una: u64, advances: bool, board: &mut Scoreboard) -> Self {
+        let newly_acked = ack.offset - una;
+        let advanced = if advances { Some(ack.offset) } else { None };
+        let Entered { acked, newly_sacked } = board.enter(advanced, ack.ranges());
+        Self {
+            newly_acked,
+            newly_sacked,
+            acked,
+            is_duplicate: !advances && ack.is_duplicate && board.flight_size() > 0,
+            is_pure: ack.is_pure,
+            dsack: ack.sacked.and_then(|sacked| sacked.dsack),
+            ends_recovery: false,
+        }
+    }
 }

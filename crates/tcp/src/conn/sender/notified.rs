@@ -15,7 +15,7 @@
 use super::episode::Phase;
 use super::extras::SenderExtras;
 use super::poll::Sending;
-use super::reported::Notified;
+use super::reported::{Notified, Rest};
 use super::space::SendSpace;
 use super::state::Sender;
 use crate::config::{CwndUnit, ErrorReports, PathMtu, ReportResend};
@@ -26,22 +26,10 @@ use bentpipe_cc::CongestionControl;
 use bentpipe_units::Time;
 
 impl Sender {
-    fn notified(&self) -> Option<&Notified> {
-        self.extras.as_ref()?.notified.as_ref()
-    }
-
-    pub(super) fn notified_mut(&mut self) -> Option<&mut Notified> {
-        self.extras.as_mut()?.notified.as_mut()
-    }
-
-    pub(super) fn has_notified(&self) -> bool {
-        self.notified().is_some()
-    }
-
     /// [start, end) arrived corrupted somewhere. Only reports of outstanding data count.
     pub(crate) fn on_corrupted(&mut self, now: Time, (start, end): (u64, u64), cx: &mut Context) {
         let SendSpace { una, nxt, .. } = self.space;
-        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
+        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.get_mut() else { return };
         if cx.config.error_reports != ErrorReports::Resend || start < una || start >= nxt {
             return;
         }
@@ -57,14 +45,14 @@ impl Sender {
         let SendSpace { una, nxt, .. } = self.space;
         // The first report that is measured may have waited for an ACK to carry it: a round trip is enough for any.
         let round = self.rtt.srtt().unwrap_or(cx.config.rto.initial);
-        let notified = self.extras_mut().notified.get_or_insert_with(Notified::default);
+        let notified = self.extras.for_part().notified.get_or_insert_with(Notified::default);
         notified.add(range, nxt);
         let fastest = notified.fastest.map_or(round, |fastest| fastest.min(round));
-        let answered = self.board.report_corrupted(range, now, fastest, self.episode.phase == Phase::Loss);
-        if let (Some(took), Some(notified)) = (answered.took, self.notified_mut()) {
+        let answered = self.board.report_corrupted(range, now, fastest, self.losses.episode.phase == Phase::Loss);
+        if let (Some(took), Some(notified)) = (answered.took, self.extras.notified_mut()) {
             notified.fastest = Some(notified.fastest.map_or(took, |fastest| fastest.min(took)));
         }
-        self.detector.on_report(range.1);
+        self.losses.detector.on_report(range.1);
         if answered.excuses {
             self.excuse(now, cx);
         }
@@ -75,25 +63,9 @@ impl Sender {
         }
     }
 
-    /// An ACK reports that corruption caused its hole: the oldest segment, at most once per round trip.
-    pub(crate) fn on_first_corrupted(&mut self, now: Time, cx: &mut Context) {
-        let Some(first) = self.board.first() else { return };
-        let (una, len) = (self.space.una, self.board.len_of(first));
-        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
-        let since = notified.marked_at.map(|at| now.saturating_since(at));
-        if since.is_some_and(|since| self.rtt.srtt().is_some_and(|srtt| since < srtt)) {
-            return;
-        }
-        notified.marked_at = Some(now);
-        // A marked ACK speaks of all copies: the receiver has none.
-        notified.on_the_way.retain(|(start, _)| *start != una);
-        self.notify_error_report(now, (una, una + len), None, cx);
-        self.on_corrupted(now, (una, una + len), cx);
-    }
-
     /// The network estimates this error rate.
     pub(crate) fn on_error_rate(&mut self, rate: f32, cx: &Context) {
-        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
+        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.get_mut() else { return };
         notified.rate = Some(rate);
         let size = cx.config.packet_size.payload(rate, cx.agreed.smss, cx.agreed.header_len() as u32);
         if let Some(smss) = size.filter(|smss| *smss != self.space.smss) {
@@ -121,7 +93,7 @@ impl Sender {
         }
         if !self.is_detailed {
             self.is_detailed = true;
-            self.board.set_detail(self.detector.needs_detail() == Some(true));
+            self.board.set_detail(self.losses.detector.needs_detail() == Some(true));
         }
         cx.agreed.is_plain = false;
         self.declare_corrupted(now, (start, end.min(nxt)), cx);
@@ -129,152 +101,49 @@ impl Sender {
 
     /// The segment size follows the network.
     fn resize(&mut self, smss: u32, cx: &Context) {
-        let (old, cwnd, ssthresh) = (self.space.smss(), self.cc.cwnd(), self.cc.ssthresh());
+        let old = self.space.smss();
         self.set_smss(smss);
         if cx.config.cwnd_unit == CwndUnit::Packets {
             let new = self.space.smss();
-            let as_many = |bytes: u64| (u128::from(bytes) * u128::from(new) / u128::from(old)) as u64;
-            let ssthresh = if ssthresh == u64::MAX { ssthresh } else { as_many(ssthresh) };
-            self.cc.set_window(as_many(cwnd).max(new), ssthresh);
-            self.episode.inflation = self.episode.inflation * new as i64 / old as i64;
-        }
-    }
-
-    /// The network reports the share of packets that survives.
-    pub(crate) fn on_survival(&mut self, survival: f32) {
-        self.reducer.on_survival(survival);
-    }
-
-    /// Takes an error rate from an earlier connection, or from a report before data could be sent.
-    pub(crate) fn prime_error_rate(&mut self, rate: f32) {
-        if let Some(notified) = self.notified_mut() {
-            notified.rate = Some(rate);
-        }
-    }
-
-    /// The size that data begin with.
-    pub(super) fn begin_size(&mut self, cx: &Context) {
-        if let Some(rate) = self.notified().and_then(|notified| notified.rate) {
-            self.on_error_rate(rate, cx);
+            self.window.scale(new, old);
+            self.losses.episode.inflation = self.losses.episode.inflation * new as i64 / old as i64;
         }
     }
 
     /// Returns the next retransmission of reported data. Data that a timeout retransmits anyway waits for that.
     pub(super) fn next_notified(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
-        if let Some((index, left)) = self.notified_mut()?.copies.take() {
-            let range = self.board.range_of(index);
-            if range.len > 0 && !self.board.is_sacked(index) {
-                if let Some(notified) = self.notified_mut().filter(|_| left > 1) {
-                    notified.copies = Some((index, left - 1));
+        let una = self.space.una;
+        let notified = self.extras.notified_mut()?;
+        let copies = cx.config.report_copies;
+        let index = if let Some(index) = notified.take_copy(&self.board) {
+            index
+        } else if let Some(index) = notified.next_due(una, &self.board) {
+            let range = self.board.sent.range_of(index);
+            let keeps_rest = cx.config.report_resend == ReportResend::Packet;
+            notified.on_due_sent(range.start + u64::from(range.len), keeps_rest);
+            notified.begin_copies(index, range.start, copies);
+            index
+        } else {
+            if self.losses.episode.phase == Phase::Loss {
+                notified.forget_rest();
+            }
+            let window = self.window.cc.cwnd().saturating_add_signed(self.losses.episode.inflation);
+            match notified.next_of_rest(una, window, &self.board)? {
+                Rest::Leaves(index, start) => {
+                    notified.begin_copies(index, start, copies);
+                    index
                 }
-                return Some(self.retransmit_reported(now, index, cx));
-            }
-        }
-        let Some(index) = self.next_due() else { return self.next_of_rest(now, cx) };
-        let range = self.board.range_of(index);
-        if let Some(due) = self.notified_mut().and_then(|notified| notified.due.front_mut()) {
-            due.0 = range.start + u64::from(range.len);
-        }
-        if cx.config.report_resend == ReportResend::Packet {
-            self.keep_rest();
-        }
-        Some(self.resend_reported(now, index, range.start, cx))
-    }
-
-    /// The next reported segment that leaves regardless of the window.
-    fn next_due(&mut self) -> Option<u64> {
-        loop {
-            let notified = self.extras.as_mut()?.notified.as_mut()?;
-            let due = notified.due.front_mut()?;
-            let found = self.board.segment_from(due.0.max(self.space.una)).filter(|found| found.1.start < due.1);
-            let Some((index, range)) = found else {
-                notified.due.pop_front();
-                continue;
-            };
-            if self.board.is_pending(index) {
-                return Some(index);
-            }
-            due.0 = range.start + u64::from(range.len);
-        }
-    }
-
-    /// Whether a reported segment leaves before segment `index`. What leaves at one instant leaves in the order of sequence: RACK
-    /// takes it for that (RFC 8985 §6.2 step 2, RACK_sent_after).
-    pub(super) fn has_due_before(&mut self, index: u64) -> bool {
-        self.has_notified() && self.next_due().is_some_and(|due| due < index)
-    }
-
-    fn resend_reported(&mut self, now: Time, index: u64, start: u64, cx: &mut Context) -> Sending {
-        if let (copies @ 2.., Some(notified)) = (cx.config.report_copies, self.notified_mut()) {
-            notified.copies = Some((index, copies - 1));
-            notified.on_the_way.push_back((start, copies));
-        }
-        self.retransmit_reported(now, index, cx)
-    }
-
-    /// The first segment of a reported range leaves, and the others wait. The detectors of losses take them for segments on their way.
-    #[cold]
-    fn keep_rest(&mut self) {
-        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
-        notified.rest.extend(notified.due.pop_front().filter(|(start, end)| start < end));
-    }
-
-    /// The next segment that [waits](Self::keep_rest), if the window has room. After a timeout its recovery retransmits them.
-    fn next_of_rest(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
-        let (una, window) = (self.space.una, self.cc.cwnd().saturating_add_signed(self.episode.inflation));
-        let notified = self.extras.as_mut()?.notified.as_mut()?;
-        if self.episode.phase == Phase::Loss {
-            notified.rest.clear();
-        }
-        loop {
-            let (start, end) = *notified.rest.front()?;
-            let found = self.board.segment_from(start.max(una)).filter(|found| found.1.start < end);
-            let Some((index, range)) = found else {
-                notified.rest.pop_front();
-                continue;
-            };
-            let is_pending = self.board.is_pending(index);
-            if is_pending {
-                let waiting: u64 = notified.rest.iter().map(|range| self.board.unsacked_in(*range)).sum();
-                let in_flight = self.board.pipe().saturating_sub(waiting);
-                if in_flight + u64::from(range.len) > window {
-                    self.on_limited(now);
+                Rest::NoRoom => {
+                    self.window.usage.on_limited(now, &self.space, self.board.flight_size());
                     return None;
                 }
             }
-            notified.rest[0].0 = range.start + u64::from(range.len);
-            if is_pending {
-                return Some(self.resend_reported(now, index, range.start, cx));
-            }
-        }
-    }
-
-    /// A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But all copies
-    /// except one are duplicates, and the receiver's reports of them give no information about the episode.
-    fn retransmit_reported(&mut self, now: Time, index: u64, cx: &mut Context) -> Sending {
-        if let (2.., Some(undo)) = (cx.config.report_copies, &mut self.undo) {
+        };
+        // A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But all copies
+        // except one are duplicates, and the receiver's reports of them give no information about the episode.
+        if let (2.., Some(undo)) = (copies, &mut self.losses.undo) {
             undo.on_copies();
         }
-        self.send_again(now, index, false, cx)
-    }
-
-    /// Whether the hole at SND.UNA was reported, so that recovery has nothing to repair.
-    pub(super) fn is_repaired(&self) -> bool {
-        self.sent_until().is_some() && !self.board.has_lost()
-    }
-
-    /// Returns the end of the data sent when the hole at SND.UNA was reported.
-    pub(super) fn sent_until(&self) -> Option<u64> {
-        self.notified()?.sent_until(self.space.una)
-    }
-
-    /// Whether a segment more is within the peer's window, which counts packets if the congestion window does. The latter may be
-    /// larger, as with segments of the largest size.
-    pub(super) fn keeps_to_packets(&self, cx: &Context) -> bool {
-        if cx.config.cwnd_unit != CwndUnit::Packets || self.space.smss == cx.agreed.smss {
-            return true;
-        }
-        let limit = self.space.rwnd / u64::from(cx.agreed.smss).max(1) * self.space.smss();
-        self.board.flight_size() + self.space.smss() <= limit
+        Some(self.send_again(now, index, false, cx))
     }
 }

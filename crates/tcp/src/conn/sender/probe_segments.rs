@@ -72,7 +72,7 @@ impl Probes {
     /// Returns the offset and length of the next copy. None: there was nothing yet.
     pub(crate) fn next_copy(&mut self, board: &Scoreboard) -> Option<(u64, u16)> {
         if self.repairs {
-            if let Some(range) = board.unsacked_from(self.copied) {
+            if let Some(range) = board.sent.unsacked_from(self.copied) {
                 self.copied = range.start + u64::from(range.len);
                 if range.payload() > 0 {
                     return Some((range.start, range.payload() as u16));

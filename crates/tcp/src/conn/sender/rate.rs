@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn rate(s: &Bench) -> f64 {
-        s.conn.rate_sample().and_then(|sample| sample.rate()).unwrap().as_bps() as f64 / 8.0
+        s.conn.report().rate_sample().and_then(|sample| sample.rate()).unwrap().as_bps() as f64 / 8.0
     }
 
     fn near(rate: f64, expected: f64) {
@@ -219,17 +219,17 @@ mod tests {
         s.send(3);
         for k in 1..=3 {
             s.at(ms(100 + 8 * k)).ack(k, &[]);
-            assert!(s.conn.rate_sample().unwrap().is_app_limited);
+            assert!(s.conn.report().rate_sample().unwrap().is_app_limited);
         }
         let mut s = sender();
         s.send(100);
         s.at(ms(108)).ack(1, &[]);
         // The first write found an idle path.
-        assert!(s.conn.rate_sample().unwrap().is_app_limited);
+        assert!(s.conn.report().rate_sample().unwrap().is_app_limited);
         for k in 2..=20 {
             s.at(ms(100 + 8 * k)).ack(k, &[]);
         }
-        assert!(!s.conn.rate_sample().unwrap().is_app_limited);
+        assert!(!s.conn.report().rate_sample().unwrap().is_app_limited);
     }
 
     /// Test 5: ten ACKs at one instant.

@@ -1,7 +1,10 @@
 //! Round-trip time and retransmission timeout (RFC 6298), on a clock with granularity.
 
+use super::ack::Ack;
 use super::scoreboard::Acked;
 use crate::config::{Config, RtoArithmetic, RtoConfig, RttSampling, RttVariation, TickRounding};
+use crate::conn::clock::since;
+use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Time};
 use std::num::NonZeroU32;
@@ -104,10 +107,39 @@ impl Rtt {
         &self.config.rto
     }
 
+    /// An ACK was entered that covers `acked`, with [una, nxt) still outstanding. Takes a round-trip sample, if it gives one.
+    #[inline(always)]
+    pub(super) fn sample(&mut self, now: Time, ack: &Ack<'_>, acked: &Acked, [una, nxt]: [u64; 2], cx: &Context) {
+        self.last = acked.newest().map(|sent_at| now - sent_at);
+        if let Some(round) = &mut self.round {
+            (round.una, round.nxt) = (una, nxt);
+        }
+        if !cx.agreed.timestamps || (ack.timestamps.is_none() && cx.config.rto.sack_samples) {
+            return self.on_acked(now, una, acked);
+        }
+        // DEVIATION: RFC 7323 §4.2 lowers the gains when there are many samples in a round trip. They are those of
+        // RFC 6298 here, with any source of samples.
+        if let Some(timestamps) = ack.timestamps {
+            self.update(since(now, timestamps.echo));
+        }
+    }
+
+    /// Restarts the retransmission timer, as Linux does, if every segment SACKed now was sent before the oldest one was last sent,
+    /// at `first`: no ACK could report that segment yet. A retransmission that is lost again is found by RACK before the timer
+    /// expires.
+    pub(super) fn restart_by_sack(&mut self, now: Time, acked: &Acked, first: Option<Time>, timers: &mut Timers) {
+        if !self.keys().sack_samples || acked.newest().is_none() {
+            return;
+        }
+        if acked.oldest().zip(first).is_some_and(|(sacked, first)| sacked < first) {
+            self.arm(now, timers);
+        }
+    }
+
     /// Takes a round-trip sample, if the ACK gives one: the age of the oldest delivered segment, so that the timer
     /// waits for delayed ACKs too.
     #[inline(always)]
-    pub(crate) fn on_acked(&mut self, now: Time, una: u64, acked: &Acked) {
+    fn on_acked(&mut self, now: Time, una: u64, acked: &Acked) {
         // Karn's rule.
         let is_usable = !(acked.is_ambiguous && self.keys().karn);
         match self.keys().sampling {
@@ -164,6 +196,18 @@ impl Rtt {
         let rto = self.rto();
         self.armed = (now, rto);
         timers.set(Timer::Retransmit, self.earliest_expiry(now, rto));
+    }
+
+    /// The retransmission timer may have expired. True: it has.
+    #[inline]
+    pub(crate) fn take_expired(&self, now: Time, timers: &mut Timers) -> bool {
+        if timers.get(Timer::Retransmit) > now {
+            return false;
+        }
+        let expiry = self.armed_expiry();
+        let is_expired = expiry <= now;
+        timers.set(Timer::Retransmit, if is_expired { Time::NEVER } else { expiry });
+        is_expired
     }
 
     /// When the retransmission timer was armed.
@@ -225,14 +269,6 @@ impl Rtt {
         let least = self.keys().variance_min / 4;
         if let Some(round) = &mut self.round {
             self.rttvar = round.vary(srtt.abs_diff(sample), sample < srtt, self.rttvar, least);
-        }
-    }
-
-    /// The sequence space at the sample that follows: round trips end by it.
-    #[inline]
-    pub(super) fn at(&mut self, una: u64, nxt: u64) {
-        if let Some(round) = &mut self.round {
-            (round.una, round.nxt) = (una, nxt);
         }
     }
 

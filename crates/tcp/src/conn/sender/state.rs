@@ -1,27 +1,27 @@
 //! The parts of a sender, and their creation: at the start, after the SYNs, and when data transfer begins.
 
 use super::ack_ratio::AckRatio;
-use super::detect::{Detector, View};
-use super::ecn::EcnSender;
+use super::detect::Detector;
 use super::episode::Episode;
-use super::extras::SenderExtras;
+use super::extras::Extras;
 use super::feedback::WindowFeedback;
-use super::pacing::{paces_acks, Pacer};
+use super::losses::Losses;
+use super::pacing::paces_acks;
 use super::polls::Polls;
 use super::probe_segments::Probes;
+use super::rapid::Rapid;
 use super::rate::Rates;
 use super::records::Records;
-use super::reduce::Reducer;
 use super::reported::Notified;
+use super::resume::Resume;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
-use super::undo::Undo;
-use super::usage::{Usage, Used};
+use super::usage::Used;
+use super::window::Window;
 use crate::cache::Learnt;
-use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks, SpuriousDetection};
+use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks};
 use crate::conn::context::Context;
-use crate::conn::timers::{Timer, Timers};
 use bentpipe_cc::{Cc, CcConfig, CcKind, CongestionControl, Coupled, Custom, Init};
 use bentpipe_units::Time;
 use std::num::NonZeroU32;
@@ -31,31 +31,21 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) space: SendSpace,
-    pub(super) board: Scoreboard,
-    pub(crate) cc: Cc,
+    pub(crate) board: Scoreboard,
     pub(crate) rtt: Rtt,
-    pub(super) episode: Episode,
-    pub(super) usage: Usage,
-    pub(super) detector: Detector,
-    pub(super) reducer: Reducer,
-    pub(crate) pacer: Pacer,
+    pub(crate) window: Window,
+    pub(crate) losses: Losses,
     /// RACK, PRR, undo or rate samples are on.
-    pub(super) is_detailed: bool,
-    /// Data wait for their time.
-    pub(crate) is_paced: bool,
-    pub(super) undo: Option<Box<Undo>>,
-    pub(super) rates: Option<Box<Rates>>,
+    pub(crate) is_detailed: bool,
+    pub(crate) rates: Option<Box<Rates>>,
     /// Parts of few connections.
-    pub(crate) extras: Option<Box<SenderExtras>>,
-    /// When the oldest data outstanding were first retransmitted.
-    pub(super) first_retransmit: Time,
+    pub(crate) extras: Extras,
 }
 
 impl Sender {
     pub(crate) fn new(cx: &Context) -> Self {
         let config = &*cx.config;
-        let may_undo = config.spurious_detection != SpuriousDetection::Off || config.heeds_notices();
-        let undo = may_undo.then(|| Box::new(Undo::new()));
+        let losses = Losses::new(cx);
         let has_mark_counts = config.ecn.feedback.counts_marks();
         let init = Init { smss: u64::from(config.smss), has_mark_counts, ..Init::default() };
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX, false);
@@ -63,7 +53,7 @@ impl Sender {
         let (feedback, notified) = (WindowFeedback::of(config), Notified::of(config));
         let is_noticed = feedback.is_some() || notified.is_some();
         let counts = rates.is_some() || cc.takes_marks();
-        let is_detailed = counts || undo.is_some() || is_noticed || config.reduction != Reduction::AtOnce;
+        let is_detailed = counts || losses.undo.is_some() || is_noticed || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(false);
@@ -74,95 +64,83 @@ impl Sender {
         let mut sender = Self {
             space: SendSpace::new(config),
             board,
-            cc,
             rtt: Rtt::new(Arc::clone(&cx.config)),
-            episode: Episode::default(),
-            usage: Usage::new(config.cwnd_validation),
-            detector: Detector::of(config, &cx.agreed),
-            reducer: Reducer::new(config.verdict.build(config.copies, config.snack())),
-            pacer: Pacer::default(),
+            window: Window::new(cc, config),
+            losses,
             is_detailed,
-            is_paced: false,
-            undo,
             rates,
-            extras: None,
-            first_retransmit: Time::NEVER,
+            extras: Extras::default(),
         };
-        sender.settle(feedback, |extras| &mut extras.feedback);
-        sender.settle(notified, |extras| &mut extras.notified);
-        sender.settle(config.best_effort.map(|_| Records::default()), |extras| &mut extras.records);
+        sender.extras.settle(feedback, |extras| &mut extras.feedback);
+        sender.extras.settle(notified, |extras| &mut extras.notified);
+        sender.extras.settle(config.best_effort.map(|_| Records::default()), |extras| &mut extras.records);
         if config.ack.slow_start == SlowStartAcks::Every {
-            sender.extras_mut().signals_slow_start = true;
+            sender.extras.for_part().signals_slow_start = true;
         }
         sender
     }
 
     /// Settlement of the SYNs: the detector, whether the peer `knows_probes`, and the `count` of the connection.
     pub(crate) fn on_agreed(&mut self, knows_probes: bool, count: Option<u32>, cx: &Context) {
-        self.detector = Detector::of(&cx.config, &cx.agreed);
-        if let Some(in_order_of_time) = self.detector.needs_detail() {
+        self.losses.detector = Detector::of(&cx.config, &cx.agreed);
+        if let Some(in_order_of_time) = self.losses.detector.needs_detail() {
             self.is_detailed = true;
             self.board.set_detail(in_order_of_time);
         }
-        let polls = self.cc.polls().filter(|_| cx.agreed.is_polled);
+        let polls = self.window.cc.polls().filter(|_| cx.agreed.is_polled);
         self.rtt.polls = polls.and_then(NonZeroU32::new);
-        let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
+        let agreed = self.window.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         let of_cc = agreed.map(|probes| Probes::new(probes.inflates(), probes.repairs()));
-        let of_verdict = self.reducer.copies_every().filter(|_| knows_probes).map(Probes::copies);
-        let records = self.extras.as_mut().and_then(|extras| extras.records.take()).unwrap_or_default();
-        self.settle(cx.agreed.ack_ratio.then(|| AckRatio::new(cx.config.ack.every)), |extras| &mut extras.ack_ratio);
-        self.settle(polls.map(Polls::new), |extras| &mut extras.polls);
-        self.settle(of_cc.or(of_verdict), |extras| &mut extras.probes);
-        self.settle(cx.agreed.best_effort.then_some(records), |extras| &mut extras.records);
-        self.settle(count.filter(|_| cx.agreed.counts), |extras| &mut extras.count);
-    }
-
-    pub(super) fn ecn_mut(&mut self) -> Option<&mut EcnSender> {
-        self.extras.as_mut()?.ecn.as_mut()
-    }
-
-    /// ECN was agreed on.
-    pub(crate) fn begin_ecn(&mut self, ecn: EcnSender) {
-        self.extras_mut().ecn = Some(ecn);
-    }
-
-    /// Whether this end wants probe segments: for its congestion control, or to tell losses apart.
-    pub(crate) fn wants_probes(&mut self) -> bool {
-        self.cc.probe_segments().is_some() || self.reducer.copies_every().is_some()
+        let of_verdict = self.window.reducer.copies_every().filter(|_| knows_probes).map(Probes::copies);
+        let records = self.extras.get_mut().and_then(|extras| extras.records.take()).unwrap_or_default();
+        self.extras
+            .settle(cx.agreed.ack_ratio.then(|| AckRatio::new(cx.config.ack.every)), |extras| &mut extras.ack_ratio);
+        self.extras.settle(polls.map(Polls::new), |extras| &mut extras.polls);
+        self.extras.settle(of_cc.or(of_verdict), |extras| &mut extras.probes);
+        self.extras.settle(cx.agreed.best_effort.then_some(records), |extras| &mut extras.records);
+        self.extras.settle(count.filter(|_| cx.agreed.counts), |extras| &mut extras.count);
     }
 
     /// Data transfer begins; `seed` is for random choices of the congestion control.
     pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
-        self.usage.last_sent = now;
-        self.begin_size(cx);
+        self.window.usage.last_sent = now;
+        if let Some(rate) = self.extras.notified().and_then(|notified| notified.rate) {
+            self.on_error_rate(rate, cx);
+        }
         let init = Init {
             now,
             rtt: self.rtt.srtt(),
             seed,
             smss: self.space.smss(),
-            has_probe_segments: self.has_probes(),
-            has_mark_counts: self.ecn_mut().is_some_and(|ecn| ecn.counts_marks()),
+            has_probe_segments: self.extras.has_probes(),
+            has_mark_counts: self.extras.ecn_mut().is_some_and(|ecn| ecn.counts_marks()),
             ..Init::default()
         };
-        let is_coupled = self.mapped().is_some_and(|mapped| mapped.is_agreed && mapped.is_coupled);
-        self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd, is_coupled);
-        let takes_marks = self.cc.takes_marks();
-        if let Some(ecn) = self.ecn_mut() {
+        let is_coupled = self.extras.mapped().is_some_and(|mapped| mapped.is_agreed && mapped.is_coupled);
+        self.window.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd, is_coupled);
+        let takes_marks = self.window.cc.takes_marks();
+        if let Some(ecn) = self.extras.ecn_mut() {
             ecn.begin(takes_marks, &cx.config.ecn);
         }
-        self.is_paced = cx.config.pacing != Pacing::Off || self.cc.paces();
-        self.begin_resume(now, learnt, cx);
-        self.begin_rapid(cx);
-        if paces_acks(&self.cc) {
-            self.extras_mut().paces_acks = true;
+        self.window.is_paced = cx.config.pacing != Pacing::Off || self.window.cc.paces();
+        let resume = Resume::of(now, learnt, self.rtt.srtt(), &self.space, &self.window.cc, &cx.config);
+        if resume.is_some() {
+            self.extras.for_part().resume = resume.map(Box::new);
+        }
+        let rapid = Rapid::of(&cx.config, &self.window.cc, self.board.lost_ever());
+        if rapid.is_some() {
+            self.extras.for_part().rapid = rapid.map(Box::new);
+        }
+        if paces_acks(&self.window.cc) {
+            self.extras.for_part().paces_acks = true;
         }
     }
 
     /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
     /// then, RFC 6298 §5.7 three seconds.
     pub(crate) fn on_established(&mut self, now: Time, syn_window: u64, syns_lost: u32, cx: &mut Context) {
-        self.cc.limit_cwnd(syn_window);
-        self.usage.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
+        self.window.cc.limit_cwnd(syn_window);
+        self.window.usage.in_slow_start = self.window.cc.cwnd() < self.window.cc.ssthresh();
         if self.board.flight_size() > 0 {
             // Early data that were sent before.
             self.rtt.arm(now, &mut cx.timers);
@@ -171,7 +149,7 @@ impl Sender {
             self.rtt.after_lost_syn();
         }
         if syns_lost >= cx.config.rto.syn_reduction_after {
-            self.cc.limit_cwnd(self.space.smss());
+            self.window.cc.limit_cwnd(self.space.smss());
         }
     }
 
@@ -180,40 +158,21 @@ impl Sender {
         self.space.smss = smss.clamp(1, Config::SMSS_MAX);
         self.space.next_max = self.space.smss;
         self.board.resegment(self.space.smss);
-        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
+        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.sent.first()) {
             rates.forget(first);
         }
         let smss = self.space.smss();
-        if let Some(undo) = &mut self.undo {
+        if let Some(undo) = &mut self.losses.undo {
             undo.on_smss(smss);
         }
-        self.cc.on_smss(smss);
+        self.window.cc.on_smss(smss);
     }
 
     pub(crate) fn measure_rates(&mut self) {
         self.rates.get_or_insert_with(Box::default);
         self.is_detailed = true;
-        self.board.set_detail(self.detector.needs_detail() == Some(true));
+        self.board.set_detail(self.losses.detector.needs_detail() == Some(true));
     }
-
-    /// Sending ends.
-    pub(crate) fn stop(&mut self, timers: &mut Timers) {
-        timers.stop(Timer::Retransmit);
-        timers.stop(Timer::Persist);
-        self.detector.stop(timers);
-    }
-}
-
-/// Returns a detector's view.
-#[inline]
-pub(super) fn view<'a>(
-    now: Time,
-    space: &'a SendSpace,
-    episode: &'a Episode,
-    rtt: &'a Rtt,
-    cx: &'a mut Context,
-) -> (View<'a>, &'a mut Timers) {
-    (View { now, space, episode, rtt, config: &cx.config }, &mut cx.timers)
 }
 
 /// Returns the inputs of the window's validation.

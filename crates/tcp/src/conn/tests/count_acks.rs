@@ -71,7 +71,7 @@ fn reports_count_for_one_recovery() {
         }
         // 11 and 12 have arrived, 10 has not.
         s.ack(0, &[(11, 12), (1, 10)]);
-        assert!(s.conn.tcb.sender.is_repairing());
+        assert!(s.conn.tcb.sender.losses.is_repairing());
         s.ack(10, &[(11, 13)]);
         assert_eq!(s.conn.counters().fast_retransmits, recoveries, "{counting:?}");
     }

@@ -80,7 +80,7 @@ fn rfc3168_6_1_2_a_window_of_one_segment_waits_for_the_timer() {
     s.now += Duration::from_millis(100);
     assert_eq!((s.echo(1, Flags::ECE), s.cwnd()), (vec![], 1));
     let due = s.conn.next_wakeup();
-    assert_eq!(due - s.now, s.conn.rto());
+    assert_eq!(due - s.now, s.conn.report().rto());
     s.now = due;
     s.conn.handle_wakeup(due);
     assert_eq!(s.leaving(), [1]);
@@ -137,7 +137,7 @@ fn rfc9768_3_1_2_negotiation() {
         a.offer(SMSS);
         let uses = client != Off && server != Off;
         assert_eq!(leave(&mut a, Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
-        assert_eq!((a.tcb.sender.has_ecn(), b.tcb.receiver.ecn().is_some()), (uses, uses));
+        assert_eq!((a.tcb.sender.extras.has_ecn(), b.tcb.receiver.ecn().is_some()), (uses, uses));
     }
 }
 
@@ -277,7 +277,7 @@ fn rfc9331_4_3_ect1_needs_counts_of_marks() {
         a.offer(SMSS);
         assert_eq!(leave(&mut a, Time::ZERO).unwrap().ecn, expected, "{cc:?} {ecn:?} {server:?}");
         let counts = expected != Ecn::NotEct;
-        assert_eq!(a.tcb.sender.cc.takes_marks(), counts && cc != CcKind::Reno, "{cc:?} {server:?}");
+        assert_eq!(a.tcb.sender.window.cc.takes_marks(), counts && cc != CcKind::Reno, "{cc:?} {server:?}");
     }
 }
 

@@ -27,7 +27,7 @@ fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Bench {
 #[test]
 fn rfc2861_3_2_idle_time_halves_the_window_for_each_timeout() {
     let mut s = used(CwndValidation::Rfc2861, 16, 1);
-    let (cwnd, rto) = (s.conn.cwnd(), s.conn.rto());
+    let (cwnd, rto) = (s.conn.cwnd(), s.conn.report().rto());
     s.now += rto * 3;
     assert_eq!(s.send(40).len() as u64, cwnd / 8 / SMSS);
     assert_eq!((s.conn.cwnd(), s.conn.ssthresh()), (cwnd / 2 / 2 / 2, Some(cwnd - cwnd / 4)));
@@ -61,7 +61,7 @@ fn linux_halves_an_idle_window_down_to_the_initial_window() {
             round(&mut s);
         }
         assert_eq!((s.cwnd(), s.conn.flight_size()), (19, 0));
-        s.now += s.conn.rto() * u64::from(timeouts) + Duration::from_millis(1);
+        s.now += s.conn.report().rto() * u64::from(timeouts) + Duration::from_millis(1);
         (s.send(60).len(), s.ssthresh())
     };
     assert_eq!([0, 1, 2, 9].map(started), [(19, 19), (9, 19), (4, 19), (4, 19)]);
@@ -294,8 +294,8 @@ fn driven(kind: CcKind, cwnd_validation: CwndValidation, in_time: bool, more: bo
     for _ in 0..200 {
         now += Duration::from_millis(50);
         client.handle_wakeup(now);
-        if in_time && client.has_been_established() {
-            limits.extend(client.send_limit());
+        if in_time && client.report().has_been_established() {
+            limits.extend(client.report().send_limit());
             client.offer(client.cwnd().saturating_sub(client.flight_size()));
         }
         while client.transmit(now, &mut |segment: Segment| server.handle(now, &segment)).is_some() {}
@@ -328,7 +328,7 @@ fn rfc7661_4_1_a_window_grows_alike_if_data_are_offered_just_in_time() {
 fn a_backlog_above_is_not_the_limit_of_the_application() {
     for more in [false, true] {
         let (client, limits) = driven(CcKind::NewReno, CwndValidation::IfUsed, true, more);
-        assert_eq!(client.rate_sample().map(|sample| sample.is_app_limited), Some(!more));
+        assert_eq!(client.report().rate_sample().map(|sample| sample.is_app_limited), Some(!more));
         assert_eq!(limits.iter().filter(|limit| **limit == SendLimit::Application).count() > 190, !more, "{limits:?}");
         assert_eq!(limits.iter().all(|limit| *limit != SendLimit::Application), more, "{limits:?}");
     }

@@ -197,7 +197,7 @@ fn without_asking_only_new_acks_and_losses_are_notified() {
     s.ack(2, &[]);
     s.ack(2, &[(3, 6)]);
     assert_eq!(notes(), ["resume at 0", "ack 2", "congestion"]);
-    assert!(s.conn.rate_sample().is_none());
+    assert!(s.conn.report().rate_sample().is_none());
 }
 
 #[test]

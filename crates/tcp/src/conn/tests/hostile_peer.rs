@@ -92,7 +92,7 @@ impl Bench {
         prop_assert!(space.una <= space.nxt && space.nxt <= space.offered + 1);
         prop_assert_eq!(conn.flight_size(), space.nxt - space.una);
         prop_assert!(conn.tcb.sender.pipe() <= 2 * conn.flight_size());
-        prop_assert!(conn.tcb.sender.cc.cwnd() >= space.smss());
+        prop_assert!(conn.tcb.sender.window.cc.cwnd() >= space.smss());
         // Something outstanding or unsent is never forgotten: a timer runs.
         let is_open = conn.state().is_synchronised() && conn.state() != State::TimeWait;
         let is_unfinished = conn.flight_size() > 0 || space.offered > space.nxt;

@@ -98,9 +98,9 @@ fn no_controller_is_told_of_more_than_is_under_way() {
             for _ in 0..4000 {
                 transfer.step();
                 let sender = &transfer.sender.tcb.sender;
-                let (told, known) = (sender.in_flight() / SMSS, transfer.under_way());
+                let (told, known) = (sender.losses.in_flight(&sender.board) / SMSS, transfer.under_way());
                 // Others look at their own windows only.
-                let is_checked = sender.cc.takes_deliveries() && sender.is_recovering();
+                let is_checked = sender.window.cc.takes_deliveries() && sender.is_recovering();
                 assert!(!is_checked || told <= known + HELD, "{} with {recovery:?}: {told} of {known}", cc.name());
             }
         }

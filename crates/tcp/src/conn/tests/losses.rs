@@ -378,7 +378,7 @@ fn rto_samples_are_taken_from_what_is_sacked_if_wanted() {
         s.send(10);
         // 500 ms after they were sent: 100 + (500 - 100) / 8.
         s.at(ms(600)).ack_echoing(1, &[(2, 5)], Some(0));
-        assert_eq!(s.conn.srtt(), Some(Duration::from_millis(expected)));
+        assert_eq!(s.conn.report().srtt(), Some(Duration::from_millis(expected)));
     }
 }
 
@@ -500,7 +500,7 @@ fn rfc8985_7_3_after_a_timeout_the_next_tail_has_its_probe() {
     s.ack(3, &[]);
     assert_eq!((s.conn.counters().timeouts, s.conn.flight_size()), (1, 0));
     s.send(2);
-    assert_eq!(s.conn.next_wakeup() - s.now, s.conn.srtt().unwrap() * 2);
+    assert_eq!(s.conn.next_wakeup() - s.now, s.conn.report().srtt().unwrap() * 2);
     assert_eq!(s.wake_up(), [4]);
     assert_eq!(s.conn.counters().timeouts, 1);
 }
@@ -721,7 +721,7 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
     s.send(1);
     let last = s.conn.tcb.sender.space.nxt / SMSS;
     s.at(s.now + Duration::from_millis(1500)).ack(last, &[]);
-    assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
+    assert!(s.conn.report().rto() > Duration::from_secs(3), "{}", s.conn.report().rto());
 }
 
 /// The round-trip time for controllers and tables is that of newly delivered data, not of data that arrived long ago. A
@@ -735,10 +735,10 @@ fn the_round_trip_of_a_hole_is_not_that_of_what_was_sacked_above_it() {
         s.at(ms(10)).send(3);
         assert_eq!(s.at(ms(100)).ack(0, &[(1, sacked)]), resent);
         assert_eq!(ms_of(&mut s), Some(90));
-        let srtt = s.conn.srtt();
+        let srtt = s.conn.report().srtt();
         // The first segment comes late: its original, or the retransmission.
         s.at(ms(500)).ack(sacked, &[]);
-        assert_eq!((ms_of(&mut s), s.conn.srtt() == srtt), (expected, expected.is_none()));
+        assert_eq!((ms_of(&mut s), s.conn.report().srtt() == srtt), (expected, expected.is_none()));
     }
 }
 

@@ -46,7 +46,11 @@ fn a_reported_segment_leaves_again_and_its_duplicates_inflate_and_deflate_the_wi
     let ssthresh = bench.conn.ssthresh();
     assert_eq!(bench.report(0), [0]);
     assert_eq!(bench.cwnd(), 8);
-    assert_eq!(bench.conn.next_wakeup(), bench.now + bench.conn.rto(), "the timer measures from the retransmission");
+    assert_eq!(
+        bench.conn.next_wakeup(),
+        bench.now + bench.conn.report().rto(),
+        "the timer measures from the retransmission"
+    );
     assert_eq!(bench.ack(0, &[]), []);
     assert_eq!(bench.ack(0, &[]), []);
     assert_eq!(bench.ack(0, &[]), [8, 9, 10], "nothing is retransmitted, the inflated window lets new segments go");

@@ -283,9 +283,13 @@ fn rfc9040_5_2_the_next_connection_knows_the_path() {
     };
     let next = begin(SharedCwnd::Cautious, later);
     assert_eq!((next.cwnd(), next.ssthresh()), (10 * SMSS, Some(60 * SMSS)));
-    assert_eq!((next.srtt(), next.pacing_rate()), (None, None), "the round trip is expected, not measured");
+    assert_eq!(
+        (next.report().srtt(), next.report().pacing_rate()),
+        (None, None),
+        "the round trip is expected, not measured"
+    );
     assert_eq!(begin(SharedCwnd::Full, later).cwnd() / SMSS, 100);
-    assert!(begin(SharedCwnd::Full, later).pacing_rate().is_some());
+    assert!(begin(SharedCwnd::Full, later).report().pacing_rate().is_some());
     // Too old.
     let next = begin(SharedCwnd::Full, later + Duration::from_secs(1));
     assert_eq!((next.cwnd(), next.ssthresh()), (10 * SMSS, None));

@@ -47,13 +47,13 @@ fn a_window_is_spread_over_a_round_trip() {
         let mut s = paced(100, Pacing::Window { gain_slow_start: 2000, gain, burst: WindowSize::Segments(1) });
         s.conn.offer(1 << 30);
         // Before the first sample no rate is known.
-        assert_eq!(s.conn.pacing_rate(), None);
+        assert_eq!(s.conn.report().pacing_rate(), None);
         assert_eq!(departures(&mut s, 100), [0; 100]);
         s.conn.tcb.sender.rtt.update(Duration::from_millis(500));
-        assert_eq!(s.conn.pacing_rate(), Some(Rate::from_bps(4_800_000)), "slow start");
+        assert_eq!(s.conn.report().pacing_rate(), Some(Rate::from_bps(4_800_000)), "slow start");
         let path = s.conn.tcb.sender.path(s.now, &s.conn.tcb.cx);
-        s.conn.tcb.sender.cc.on_congestion(bentpipe_cc::Congestion::Ecn { beta: Some(1000) }, &path);
-        assert_eq!(s.conn.pacing_rate(), Some(Rate::from_bps(mbps)));
+        s.conn.tcb.sender.window.cc.on_congestion(bentpipe_cc::Congestion::Ecn { beta: Some(1000) }, &path);
+        assert_eq!(s.conn.report().pacing_rate(), Some(Rate::from_bps(mbps)));
         s.now = Time::ZERO + Duration::from_millis(500);
         let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..s.peer_segment(0) };
         s.conn.tcb.sender.space.rwnd = 1 << 30;

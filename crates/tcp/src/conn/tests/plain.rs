@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The extras that a connection has. A part does not compile before it is named here, and fails before a case below has it.
 fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
-    let (sender, receiver) = (conn.tcb.sender.extras.clone(), conn.tcb.receiver.extras.clone());
+    let (sender, receiver) = (conn.tcb.sender.extras.get().cloned(), conn.tcb.receiver.extras.clone());
     let SenderExtras {
         ecn,
         ack_ratio,
@@ -33,7 +33,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         backlog: _,
         // The meta of a multipath connection sets it, no configuration: see `multi::tests::single`.
         mapped: _,
-    } = *sender.unwrap_or_default();
+    } = sender.unwrap_or_default();
     let ReceiverExtras { ecn: marks, snack, patience, probes: answers, echo } = *receiver.unwrap_or_default();
     let has = [
         (ecn.is_some(), "ecn"),
@@ -66,7 +66,7 @@ fn opened(config: &Config) -> Connection {
     let b = Connection::new(config.clone(), Role::Passive, Seq::new(77));
     a.offer(500);
     let mut pair = Pair::open(a, b, Duration::from_millis(50));
-    while !pair.a.has_been_established() {
+    while !pair.a.report().has_been_established() {
         pair.transmit(&|_| Fate::Deliver);
         assert!(pair.step());
     }

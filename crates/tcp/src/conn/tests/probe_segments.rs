@@ -23,7 +23,7 @@ fn steady(cc: CcKind) -> Bench {
     s.send(1000);
     s.now += Duration::from_millis(550);
     s.ack(1, &[]);
-    while s.conn.tcb.sender.cc.probe_segments().unwrap().due() < Time::NEVER {
+    while s.conn.tcb.sender.window.cc.probe_segments().unwrap().due() < Time::NEVER {
         s.now = s.conn.next_wakeup();
         s.conn.handle_wakeup(s.now);
         s.leaving();
@@ -32,7 +32,7 @@ fn steady(cc: CcKind) -> Bench {
         s.conn.handle(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
     }
     assert_eq!(s.cwnd(), 64);
-    s.conn.tcb.sender.cc.set_window(20 * SMSS, SMSS);
+    s.conn.tcb.sender.window.cc.set_window(20 * SMSS, SMSS);
     s.leaving();
     s
 }
@@ -87,7 +87,10 @@ fn both_ends_say_on_their_syn_that_they_know_dummies() {
     let deaf = Config { cc: CcConfig::Peach(settings), ..plain.clone() };
     for (server, said) in [(plain.clone(), [true, true]), (deaf, [true, false]), (reno.clone(), [true, false])] {
         let (a, b, flags) = opened(plain.clone(), server);
-        assert_eq!((flags, a.tcb.sender.has_probes(), b.tcb.sender.has_probes()), (said, said[1], said[1]));
+        assert_eq!(
+            (flags, a.tcb.sender.extras.has_probes(), b.tcb.sender.extras.has_probes()),
+            (said, said[1], said[1])
+        );
         assert_eq!(a.cwnd(), if said[1] { SMSS } else { a.tcb.cx.config.initial_window.bytes(1000) });
     }
     assert_eq!(opened(reno, plain).2, [false, false]);

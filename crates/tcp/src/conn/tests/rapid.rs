@@ -41,7 +41,7 @@ const RAPID: fn() -> SlowStart = || SlowStart::Rapid(RapidStart::default());
 fn the_window_triples_in_each_round_trip() {
     for (slow_start, windows) in [(RAPID(), 270), (SlowStart::Standard, 80)] {
         let s = tripled(CcKind::Sack, slow_start);
-        assert_eq!((s.conn.cwnd() / SMSS, s.conn.tcb.sender.flight_size() / SMSS), (windows, windows));
+        assert_eq!((s.conn.cwnd() / SMSS, s.conn.tcb.sender.board.flight_size() / SMSS), (windows, windows));
     }
 }
 
@@ -74,7 +74,7 @@ fn a_slow_start_that_ended_by_its_threshold_is_no_rapid_start() {
     let mut s = tripled(CcKind::Sack, RAPID());
     let una = s.conn.tcb.sender.space.una / SMSS;
     let nxt = s.conn.tcb.sender.space.nxt / SMSS;
-    s.conn.tcb.sender.cc.set_window(270 * SMSS, 100 * SMSS);
+    s.conn.tcb.sender.window.cc.set_window(270 * SMSS, 100 * SMSS);
     (una + 1..=nxt).for_each(|ack| drop(s.ack(ack, &[])));
     s.now += RTT;
     let window = s.conn.cwnd() / SMSS;

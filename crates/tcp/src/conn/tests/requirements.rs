@@ -61,7 +61,7 @@ fn rfc8985_6_2_the_reordering_window_is_at_most_srtt() {
             s.send(1);
             s.at(Time::ZERO + ms(100 * round)).ack(round, &[(round - 1, round)]);
         }
-        assert_eq!(s.conn.srtt(), Some(ms(100)));
+        assert_eq!(s.conn.report().srtt(), Some(ms(100)));
         s.send(2);
         let (first, sent) = (duplicates, s.now);
         s.at(sent + ms(100)).ack(first, &[(first + 1, first + 2)]);

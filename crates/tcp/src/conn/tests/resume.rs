@@ -55,7 +55,7 @@ fn rfc9959_3_3_a_jump_is_paced_over_a_round_trip() {
 fn rfc9959_3_5_a_loss_retreats_to_half_of_what_was_proven() {
     let mut s = jumped(CcKind::Sack, given(300));
     let first = s.conn.tcb.sender.space.nxt / SMSS;
-    let before = s.conn.tcb.sender.flight_size() / SMSS;
+    let before = s.conn.tcb.sender.board.flight_size() / SMSS;
     let sent = paced(&mut s, Time::ZERO + RTT * 2);
     let last = sent.last().unwrap().0;
     assert_eq!(last, first + (150 - before) - 1, "the window is full");
@@ -108,7 +108,7 @@ fn rfc9959_3_5_a_retreat_ends_when_all_of_the_jump_is_acknowledged_or_lost() {
     assert!(ssthresh > 2 * pipe, "{ssthresh} {pipe}");
     // The window grows to it while losses are repaired.
     let mut ack = first + 8;
-    while s.conn.tcb.sender.is_repairing() && s.conn.cwnd() / SMSS < ssthresh && ack < last {
+    while s.conn.tcb.sender.losses.is_repairing() && s.conn.cwnd() / SMSS < ssthresh && ack < last {
         ack += 4;
         s.now += Duration::from_millis(1);
         s.ack(ack, &[(last + 1, last + 5)]);

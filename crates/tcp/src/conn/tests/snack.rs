@@ -159,9 +159,9 @@ fn sender(change: impl FnOnce(&mut Config)) -> Bench {
     s.leaving();
     s.now += ms(540);
     s.ack(1, &[]);
-    s.conn.tcb.sender.cc.set_window(20_000, 20_000);
+    s.conn.tcb.sender.window.cc.set_window(20_000, 20_000);
     assert_eq!(s.send(20), Vec::from_iter(1..21));
-    assert_eq!(s.conn.srtt(), Some(ms(540)));
+    assert_eq!(s.conn.report().srtt(), Some(ms(540)));
     s
 }
 
@@ -309,9 +309,9 @@ fn test_6_corruption_leaves_window_and_timer_alone() {
     // The timer, too: it does not back off.
     for (verdict, cwnd, factor) in [(VerdictKind::AssumeCorruption, 20, 1), (VerdictKind::AssumeCongestion, 1, 2)] {
         let mut s = sender(|config| config.verdict = verdict);
-        let rto = s.conn.rto();
+        let rto = s.conn.report().rto();
         s.time_out();
-        assert_eq!((s.cwnd(), s.conn.rto()), (cwnd, rto * factor));
+        assert_eq!((s.cwnd(), s.conn.report().rto()), (cwnd, rto * factor));
     }
 }
 

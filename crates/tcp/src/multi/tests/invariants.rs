@@ -80,7 +80,7 @@ fn check_departures(world: &mut World, naive: &mut Naive, acks: &mut u64, edge: 
             prop_assert!(data_ack == naive.nxt || data_ack == naive.nxt + 1, "{dss:?} after {}", naive.nxt);
             prop_assert!(data_ack >= *acks, "a DATA_ACK fell");
             *acks = data_ack;
-            let shift = world.ends[SERVER].subflows[0].window_in(&Segment { window: 1, ..Segment::default() });
+            let shift = world.ends[SERVER].subflows[0].report().window_in(&Segment { window: 1, ..Segment::default() });
             *edge = (*edge).max(data_ack + u64::from(segment.window) * shift);
         } else if let Some((dsn, len)) = mapping(&segment) {
             prop_assert!(dsn + len <= (*edge).max(65_535), "{dsn} + {len} beyond the window {edge}");
@@ -93,13 +93,13 @@ fn check_departures(world: &mut World, naive: &mut Naive, acks: &mut u64, edge: 
 fn plainly_lacking(world: &World, i: usize) -> Option<(u64, u64)> {
     let end = &world.ends[CLIENT];
     let (una, nxt) = end.meta.outstanding();
-    let mappings = &end.subflows[i].mapped()?.mappings;
+    let mappings = &end.subflows[i].report().mapped()?.mappings;
     let mut start = una;
     while let Some(mapping) = mappings.iter().find(|mapping| mapping.dsn <= start && start < mapping.end()) {
         start = mapping.end();
     }
     let next = mappings.iter().map(|mapping| mapping.dsn).filter(|dsn| *dsn > start).min().unwrap_or(u64::MAX);
-    let end = nxt.min(start + end.subflows[i].smss()).min(next);
+    let end = nxt.min(start + end.subflows[i].report().smss()).min(next);
     (start < end).then_some((start, end))
 }
 

@@ -18,9 +18,9 @@ fn world(paths: Vec<Path>) -> World {
 fn rfc8684_3_2_a_join_takes_two_round_trips() {
     let mut world = world(vec![Path::of(20), Path::of(300)]);
     world.run_until(at(1239));
-    assert_eq!([CLIENT, SERVER].map(|end| world.ends[end].subflows[1].takes_data()), [false, true]);
+    assert_eq!([CLIENT, SERVER].map(|end| world.ends[end].subflows[1].report().takes_data()), [false, true]);
     world.run_until(at(939 + 301));
-    assert!(world.ends[CLIENT].subflows[1].takes_data());
+    assert!(world.ends[CLIENT].subflows[1].report().takes_data());
     assert_eq!(world.first(CLIENT, |event| *event == MultiEvent::Joined(1)), Some(at(640)));
     assert_eq!(world.first(SERVER, |event| *event == MultiEvent::Joined(1)), Some(at(940)));
     let syn = world.log.as_ref().unwrap().iter().find(|(_, end, i, ..)| *end == CLIENT && *i == 1).unwrap();
@@ -34,9 +34,9 @@ fn rfc8684_3_2_the_third_segment_is_repeated_until_it_is_answered() {
     lossy.down = vec![(at(40 + 190), at(40 + 210))];
     let mut world = world(vec![Path::of(20), lossy]);
     world.run_until(at(300));
-    assert!(!world.ends[CLIENT].subflows[1].takes_data());
+    assert!(!world.ends[CLIENT].subflows[1].report().takes_data());
     world.run_until(at(4000));
-    assert!(world.ends[CLIENT].subflows[1].takes_data());
+    assert!(world.ends[CLIENT].subflows[1].report().takes_data());
 }
 
 /// Sizes: MP_CAPABLE 4, 12, 20 bytes, MP_JOIN 12, 16, 24, DSS 20, DATA_ACK 8.

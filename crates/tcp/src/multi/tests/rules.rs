@@ -130,7 +130,7 @@ fn an_ack_without_an_option_ends_no_subflow_that_had_options() {
     let ack = log.iter().rev().find(|sent| is_ack(sent.1, sent.2, &sent.3)).expect("it carried data").3;
     world.call(CLIENT, |meta, now, subflows| meta.handle(now, 1, &Segment { multi: None, ..ack }, subflows));
     assert_eq!(world.first(CLIENT, |event| *event == MultiEvent::Left(1)), None);
-    assert!(world.ends[CLIENT].subflows[1].takes_data());
+    assert!(world.ends[CLIENT].subflows[1].report().takes_data());
 }
 
 /// No subflow is open for 30 s, then one is: the end after 60 s without any is off.
@@ -166,8 +166,9 @@ fn coupling_sees_the_threshold_of_a_subflow_in_recovery() {
     let mut seen = 0;
     while world.now < at(60_000) {
         let conn = &world.ends[CLIENT].subflows[0];
-        let inflated = conn.is_repairing() && conn.ssthresh().is_some_and(|threshold| threshold != conn.cwnd());
-        let expected = conn.ssthresh().map(|threshold| threshold as f64 / conn.smss() as f64);
+        let inflated =
+            conn.report().is_repairing() && conn.ssthresh().is_some_and(|threshold| threshold != conn.cwnd());
+        let expected = conn.ssthresh().map(|threshold| threshold as f64 / conn.report().smss() as f64);
         let is_arrival = world.next_arrival().is_some_and(|(end, _)| end == CLIENT);
         world.step(at(60_000));
         let members = &world.ends[CLIENT].meta.members;

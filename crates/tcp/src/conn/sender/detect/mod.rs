@@ -16,7 +16,7 @@ pub(crate) use dupack::ByDuplicates;
 pub(crate) use fack::ByDistance;
 pub(crate) use rack::ByTime;
 pub(crate) use sack::BySack;
-pub(crate) use snack::{holes, ByReport};
+pub(crate) use snack::{reported_holes, ByReport};
 pub(crate) use status::ByStatus;
 pub(crate) use timeout::ByTimeout;
 

@@ -167,7 +167,7 @@ impl Detect for BySack {
 
 /// Returns the finding from newly SACKed data, of which `bytes` were marked as lost.
 pub(super) fn finding(view: &View<'_>, board: &Scoreboard, bytes: u64) -> Finding {
-    let first_is_lost = board.first().is_some_and(|first| board.is_lost(first));
+    let first_is_lost = board.sent.first().is_some_and(|first| board.sent.is_lost(first));
     let is_proven = view.episode.dupacks >= DUP_THRESH || first_is_lost || is_early(view, board);
     Finding { is_further: bytes > 0, is_proven, ..Finding::default() }
 }
@@ -187,7 +187,7 @@ pub(super) fn next_doubtful(episode: &mut Episode, una: u64, board: &mut Scorebo
     if episode.rescue_rxt.is_some_and(|rescue_rxt| una <= rescue_rxt) {
         return None;
     }
-    let highest = board.highest_unsacked()?;
+    let highest = board.sent.highest_unsacked()?;
     // Not below the acknowledged data. Otherwise the same segment would be retransmitted without end at this instant.
     episode.rescue_rxt = episode.recovery_point.max(Some(una));
     Some((highest, false))

@@ -16,6 +16,7 @@ use super::{
     AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Recovery, Repair, Scoreboard, Timers, View,
 };
 use crate::config::Snack;
+use crate::conn::sender::ack::Ack;
 use crate::conn::sender::episode::Phase;
 use crate::scps::SnackOption;
 use bentpipe_units::Duration;
@@ -99,8 +100,15 @@ impl Detect for ByReport {
     }
 }
 
-/// Holes that an ACK of `una` reports, in bytes; `unit` is the segment size that was agreed on.
-pub(crate) fn holes(option: SnackOption, una: u64, unit: u64) -> impl Iterator<Item = (u64, u64)> {
+/// Holes that an ACK reports, in bytes, where such reports were agreed on; `una` is the first byte outstanding.
+pub(crate) fn reported_holes(ack: &Ack<'_>, una: u64, agreed: &Agreed) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let option = ack.scps.and_then(|scps| scps.snack).filter(|_| agreed.snack.is_some());
+    let unit = u64::from(agreed.smss);
+    option.into_iter().flat_map(move |option| holes(option, una, unit))
+}
+
+/// Holes of an option; `unit` is the segment size that was agreed on.
+fn holes(option: SnackOption, una: u64, unit: u64) -> impl Iterator<Item = (u64, u64)> {
     let start = una + u64::from(option.offset) * unit;
     let end = start + u64::from(option.size) * unit;
     let missing = (0..option.beyond.units()).filter(move |at| !option.beyond.has(*at)).map(move |at| {

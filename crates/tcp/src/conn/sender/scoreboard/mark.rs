@@ -65,7 +65,7 @@ impl Scoreboard {
         loop {
             self.settle_lost_end();
             let proven = self.runs_above >= DUP_THRESH || self.bytes_above > (DUP_THRESH - 1) * smss;
-            if !proven || self.lost_end == self.end() {
+            if !proven || self.lost_end == self.sent.next_index() {
                 return;
             }
             self.mark_lost_at(self.lost_end);
@@ -76,7 +76,7 @@ impl Scoreboard {
     fn mark_everything(&mut self, forget_sacks: bool) {
         let mut noted = self.detail.as_mut().and_then(|detail| detail.lost.as_mut());
         let (mut lost_ever, mut lost_retransmissions) = (self.lost_ever, self.lost_retransmissions);
-        for (index, sent) in (self.base..).zip(&mut self.ring) {
+        for (index, sent) in (self.sent.base..).zip(&mut self.sent.segments) {
             if forget_sacks || !sent.has(SACKED) {
                 if let (Some(noted), false) = (&mut noted, is_unrepaired(sent.bits)) {
                     lost_ever += u64::from(sent.len);
@@ -102,8 +102,8 @@ impl Scoreboard {
         self.retransmitted_bytes = 0;
         self.bytes_above = 0;
         self.runs_above = 0;
-        self.lost_end = self.end();
-        self.high_rxt = self.base;
+        self.lost_end = self.sent.next_index();
+        self.high_rxt = self.sent.base;
     }
 
     fn mark_any_sacked_above(&mut self) {
@@ -118,14 +118,14 @@ impl Scoreboard {
     }
 
     fn highest_sacked(&self) -> Option<&Sent> {
-        self.sacked_end.checked_sub(self.base + 1).and_then(|at| self.ring.get(at as usize))
+        self.sacked_end.checked_sub(self.sent.base + 1).and_then(|at| self.sent.segments.get(at as usize))
     }
 
     fn mark_by_distance(&mut self, smss: u64) {
         let Some(fack) = self.highest_sacked().map(Sent::end) else { return };
         loop {
             self.settle_lost_end();
-            let first = self.ring.get((self.lost_end - self.base) as usize);
+            let first = self.sent.segments.get((self.lost_end - self.sent.base) as usize);
             if first.is_none_or(|first| fack <= first.start + DUP_THRESH * smss) {
                 return;
             }
@@ -137,7 +137,7 @@ impl Scoreboard {
     /// Whether all outstanding segments certainly left after `last`, so that its arrival shows no loss.
     #[inline]
     pub(crate) fn all_left_after(&self, last: Transmitted) -> bool {
-        !self.is_listed() && self.ring.front().is_none_or(|first| !last.is_later(first.xmit_ts, first.end()))
+        !self.is_listed() && self.sent.segments.front().is_none_or(|first| !last.is_later(first.xmit_ts, first.end()))
     }
 
     /// Returns when to look again.
@@ -145,10 +145,10 @@ impl Scoreboard {
         if self.is_listed() {
             return self.mark_in_list(now, last, timeout);
         }
-        let mut index = self.base;
+        let mut index = self.sent.base;
         loop {
-            index = self.next_unsacked(index);
-            let Some(next) = self.ring.get((index - self.base) as usize) else { return Time::NEVER };
+            index = self.sent.next_unsacked(index);
+            let Some(next) = self.sent.segments.get((index - self.sent.base) as usize) else { return Time::NEVER };
             if !last.is_later(next.xmit_ts, next.end()) {
                 return Time::NEVER;
             }
@@ -160,8 +160,8 @@ impl Scoreboard {
             }
             index += 1;
         }
-        let earlier = self.ring.partition_point(|next| next.xmit_ts <= last.xmit_ts);
-        let earlier = self.ring.range(..earlier).rev();
+        let earlier = self.sent.segments.partition_point(|next| next.xmit_ts <= last.xmit_ts);
+        let earlier = self.sent.segments.range(..earlier).rev();
         let mut earlier = earlier.filter(|next| next.is_on_its_way() && last.is_later(next.xmit_ts, next.end()));
         earlier.next().map_or(Time::NEVER, |next| next.xmit_ts + timeout)
     }
@@ -172,11 +172,11 @@ impl Scoreboard {
         let taken = self.detail.as_mut().and_then(|detail| detail.order.take());
         let Some(mut order) = taken else { return Time::NEVER };
         while let Some(&next) = order.0.front() {
-            if !next.is_current(self.base, &self.ring) {
+            if !next.is_current(self.sent.base, &self.sent.segments) {
                 order.0.pop_front();
                 continue;
             }
-            let is_earlier = last.is_later(next.xmit_ts, self.end_of(next.index));
+            let is_earlier = last.is_later(next.xmit_ts, self.sent.end_of(next.index));
             if !is_earlier || next.xmit_ts + timeout > now {
                 break;
             }
@@ -187,7 +187,8 @@ impl Scoreboard {
         let has_earlier = order.0.front().is_some_and(|first| first.xmit_ts <= last.xmit_ts);
         let earlier = if has_earlier { order.0.partition_point(|next| next.xmit_ts <= last.xmit_ts) } else { 0 };
         let next = order.0.range(..earlier).rev().find(|next| {
-            next.is_current(self.base, &self.ring) && last.is_later(next.xmit_ts, self.end_of(next.index))
+            next.is_current(self.sent.base, &self.sent.segments)
+                && last.is_later(next.xmit_ts, self.sent.end_of(next.index))
         });
         let again = next.map_or(Time::NEVER, |next| next.xmit_ts + timeout);
         if let Some(detail) = &mut self.detail {
@@ -197,31 +198,31 @@ impl Scoreboard {
     }
 
     fn mark_sent_ago(&mut self, now: Time, timeout: Duration) {
-        for index in self.base..self.end() {
-            let sent = &self.ring[(index - self.base) as usize];
-            if !sent.has(SACKED) && (index == self.base || !sent.has(PENDING) && sent.xmit_ts + timeout <= now) {
+        for index in self.sent.base..self.sent.next_index() {
+            let sent = &self.sent.segments[(index - self.sent.base) as usize];
+            if !sent.has(SACKED) && (index == self.sent.base || !sent.has(PENDING) && sent.xmit_ts + timeout <= now) {
                 self.mark_lost_again(index);
             }
         }
     }
 
     fn mark_reported(&mut self, now: Time, left: u64, right: u64, embargo: Duration) {
-        let first = self.ring.partition_point(|sent| sent.end() <= left);
-        for at in first..self.ring.len() {
-            let sent = &self.ring[at];
+        let first = self.sent.segments.partition_point(|sent| sent.end() <= left);
+        for at in first..self.sent.segments.len() {
+            let sent = &self.sent.segments[at];
             if sent.start >= right {
                 break;
             }
             let is_embargoed = sent.retransmits > 0 && now < sent.xmit_ts + embargo;
             if !sent.has(SACKED | PENDING) && !is_unrepaired(sent.bits) && !is_embargoed {
-                self.mark_lost_again(self.base + at as u64);
+                self.mark_lost_again(self.sent.base + at as u64);
             }
         }
     }
 
     /// Segment `index` is lost, perhaps once more.
     fn mark_lost_again(&mut self, index: u64) {
-        let sent = &mut self.ring[(index - self.base) as usize];
+        let sent = &mut self.sent.segments[(index - self.sent.base) as usize];
         let len = u64::from(sent.len);
         self.retransmitted_bytes -= if sent.has(RETRANSMITTED) { len } else { 0 };
         self.lost_bytes += if sent.has(LOST) { 0 } else { len };
@@ -253,7 +254,7 @@ impl Scoreboard {
     }
 
     fn mark_lost_at(&mut self, index: u64) {
-        let sent = &mut self.ring[(index - self.base) as usize];
+        let sent = &mut self.sent.segments[(index - self.sent.base) as usize];
         if !sent.has(LOST) {
             let len = u64::from(sent.len);
             self.unrepaired_bytes += if sent.has(RETRANSMITTED) { 0 } else { len };
@@ -266,8 +267,8 @@ impl Scoreboard {
 
     /// Moves the end of the lost data off SACKed segments.
     fn settle_lost_end(&mut self) {
-        while self.is_sacked(self.lost_end) {
-            let len = self.len_of(self.lost_end);
+        while self.sent.is_sacked(self.lost_end) {
+            let len = self.sent.len_of(self.lost_end);
             self.lost_end += 1;
             self.leave_run(self.lost_end, len);
         }

@@ -11,6 +11,7 @@ mod mark;
 mod notices;
 mod order;
 mod resegment;
+mod ring;
 
 pub(crate) use acked::Acked;
 pub(crate) use delivery::{Delivered, Doubt, Transmitted};
@@ -19,7 +20,7 @@ pub(crate) use notices::LossNotice;
 
 use bentpipe_units::Time;
 use order::TimeOrder;
-use std::collections::VecDeque;
+use ring::Ring;
 
 /// RFC 6675: duplicate ACKs, or SACKed runs above a hole, that prove a loss.
 pub(crate) const DUP_THRESH: u64 = 3;
@@ -89,9 +90,7 @@ impl SeqRange {
 /// All outstanding bytes. Indices count segments since the start of the connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    ring: VecDeque<Sent>,
-    /// Index of the ring's first segment.
-    base: u64,
+    pub(super) sent: Ring,
     total_bytes: u64,
     sacked_bytes: u64,
     lost_bytes: u64,
@@ -181,8 +180,8 @@ impl Scoreboard {
     /// A new segment was sent at the end of the sequence.
     #[inline(always)]
     pub(crate) fn push(&mut self, range: SeqRange, now: Time) {
-        debug_assert!(self.ring.back().is_none_or(|last| last.end() == range.start));
-        self.ring.push_back(Sent {
+        debug_assert!(self.sent.segments.back().is_none_or(|last| last.end() == range.start));
+        self.sent.segments.push_back(Sent {
             start: range.start,
             xmit_ts: now,
             skip: 0,
@@ -193,14 +192,14 @@ impl Scoreboard {
         });
         self.total_bytes += u64::from(range.len);
         if self.is_listed() {
-            self.list_transmission(self.end() - 1, now);
+            self.list_transmission(self.sent.next_index() - 1, now);
         }
     }
 
     /// Whether the order of time is in a list: a retransmitted segment may be outstanding. Otherwise it is the order of sequence.
     #[inline]
     fn is_listed(&self) -> bool {
-        self.base < self.listed_end
+        self.sent.base < self.listed_end
     }
 
     #[cold]
@@ -216,7 +215,7 @@ impl Scoreboard {
         let is_listed = self.is_listed();
         let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
         if !is_listed {
-            order.list(self.base, &self.ring);
+            order.list(self.sent.base, &self.sent.segments);
         }
         order.add(index, now);
         self.listed_end = self.listed_end.max(index + 1);
@@ -226,7 +225,7 @@ impl Scoreboard {
     #[inline(always)]
     fn ack(&mut self, offset: u64) -> Acked {
         let mut acked = Acked::default();
-        while let Some(first) = self.ring.front_mut() {
+        while let Some(first) = self.sent.segments.front_mut() {
             if first.end() > offset {
                 if first.start < offset {
                     // Part of a segment: keep the rest, as if it had been sent as such.
@@ -238,7 +237,7 @@ impl Scoreboard {
                         detail.delivery.bytes += u64::from(cut);
                     }
                     self.forget(bits, u64::from(cut));
-                    if bits & SACKED != 0 && self.base >= self.lost_end {
+                    if bits & SACKED != 0 && self.sent.base >= self.lost_end {
                         self.bytes_above -= u64::from(cut);
                     }
                 }
@@ -248,32 +247,32 @@ impl Scoreboard {
             acked.note(first);
             if self.is_detailed && bits & SACKED == 0 {
                 if let Some(detail) = &mut self.detail {
-                    detail.delivery.note(self.base, first, false);
+                    detail.delivery.note(self.sent.base, first, false);
                 }
             }
-            self.ring.pop_front();
+            self.sent.segments.pop_front();
             self.forget(bits, len);
-            self.base += 1;
+            self.sent.base += 1;
             if bits & SACKED != 0 {
                 self.sacked_segments -= 1;
-                if self.base > self.lost_end {
-                    self.leave_run(self.base, len);
+                if self.sent.base > self.lost_end {
+                    self.leave_run(self.sent.base, len);
                 }
             }
         }
-        self.lost_end = self.lost_end.max(self.base);
-        self.high_rxt = self.high_rxt.max(self.base);
+        self.lost_end = self.lost_end.max(self.sent.base);
+        self.high_rxt = self.high_rxt.max(self.sent.base);
         acked
     }
 
     /// The receiver holds [left, right). Returns how many bytes of that were not known, and adds them to `acked`.
     fn sack(&mut self, left: u64, right: u64, acked: &mut Acked) -> u64 {
-        let mut index = self.base + self.ring.partition_point(|sent| sent.start < left) as u64;
+        let mut index = self.sent.base + self.sent.segments.partition_point(|sent| sent.start < left) as u64;
         let is_detailed = self.is_detailed;
         let mut newly = 0;
         loop {
-            index = self.next_unsacked(index);
-            let Some(sent) = self.get_mut(index) else { break };
+            index = self.sent.next_unsacked(index);
+            let Some(sent) = self.sent.get_mut(index) else { break };
             if sent.end() > right {
                 break;
             }
@@ -296,8 +295,8 @@ impl Scoreboard {
             self.note_repaired(bits);
             self.sacked_end = self.sacked_end.max(index + 1);
             if index >= self.lost_end {
-                let joins = u64::from(index > self.lost_end && self.is_sacked(index - 1))
-                    + u64::from(self.is_sacked(index + 1));
+                let joins = u64::from(index > self.lost_end && self.sent.is_sacked(index - 1))
+                    + u64::from(self.sent.is_sacked(index + 1));
                 self.runs_above = self.runs_above + 1 - joins;
                 self.bytes_above += len;
             }
@@ -309,14 +308,14 @@ impl Scoreboard {
     /// The losses were spurious: all unSACKed segments are on their way again. Reported segments stay lost and
     /// retransmitted.
     pub(crate) fn unmark_lost(&mut self) {
-        self.lost_end = self.base;
-        self.high_rxt = self.base;
+        self.lost_end = self.sent.base;
+        self.high_rxt = self.sent.base;
         (self.bytes_above, self.runs_above) = (0, 0);
         self.unrepaired_bytes = 0;
         self.lost_bytes = self.reported_bytes();
         self.retransmitted_bytes = self.lost_bytes;
         let mut in_run = false;
-        for sent in &mut self.ring {
+        for sent in &mut self.sent.segments {
             let is_sacked = sent.has(SACKED);
             if is_sacked {
                 self.bytes_above += u64::from(sent.len);
@@ -334,7 +333,7 @@ impl Scoreboard {
         if self.sacked_segments == 0 && self.lost_bytes == 0 {
             return;
         }
-        for sent in self.ring.iter_mut().filter(|sent| !sent.has(REPORTED)) {
+        for sent in self.sent.segments.iter_mut().filter(|sent| !sent.has(REPORTED)) {
             sent.bits = 0;
         }
         (self.sacked_bytes, self.sacked_segments, self.sacked_end) = (0, 0, 0);
@@ -344,7 +343,7 @@ impl Scoreboard {
     /// Segments that were declared lost left the list, and may be lost after all.
     fn restore_order(&mut self) {
         if let (true, Some(order)) = (self.is_listed(), self.detail.as_mut().and_then(|detail| detail.order.as_mut())) {
-            order.list(self.base, &self.ring);
+            order.list(self.sent.base, &self.sent.segments);
         }
     }
 
@@ -354,8 +353,8 @@ impl Scoreboard {
             return None;
         }
         loop {
-            self.high_rxt = self.next_unsacked(self.high_rxt);
-            let sent = self.ring.get((self.high_rxt - self.base) as usize)?;
+            self.high_rxt = self.sent.next_unsacked(self.high_rxt);
+            let sent = self.sent.segments.get((self.high_rxt - self.sent.base) as usize)?;
             if is_unrepaired(sent.bits) {
                 return Some(self.high_rxt);
             }
@@ -366,50 +365,26 @@ impl Scoreboard {
     /// The next segment that was neither SACKed nor retransmitted and lies below a SACKed one, lost or not (RFC 6675
     /// NextSeg rule 3).
     pub(crate) fn next_unsacked_below_highest(&mut self) -> Option<u64> {
-        self.high_rxt = self.next_unsacked(self.high_rxt);
-        while self.ring.get((self.high_rxt - self.base) as usize).is_some_and(|sent| sent.has(REPORTED)) {
+        self.high_rxt = self.sent.next_unsacked(self.high_rxt);
+        while self.sent.segments.get((self.high_rxt - self.sent.base) as usize).is_some_and(|sent| sent.has(REPORTED)) {
             // Its retransmission is on its way.
-            self.high_rxt = self.next_unsacked(self.high_rxt + 1);
+            self.high_rxt = self.sent.next_unsacked(self.high_rxt + 1);
         }
         (self.high_rxt < self.sacked_end).then_some(self.high_rxt)
     }
 
-    /// The highest segment that is not SACKed (RFC 6675 NextSeg rule 4).
-    pub(crate) fn highest_unsacked(&self) -> Option<u64> {
-        let from_end = self.ring.iter().rev().position(|sent| !sent.has(SACKED))?;
-        Some(self.end() - 1 - from_end as u64)
-    }
-
     /// The segment to retransmit first if the oldest is missing; another one if a report had the oldest retransmitted.
     pub(crate) fn first_missing(&mut self) -> Option<u64> {
-        match self.ring.front() {
+        match self.sent.segments.front() {
             Some(first) if first.has(REPORTED) => self.next_lost(),
-            _ => self.first(),
+            _ => self.sent.first(),
         }
-    }
-
-    /// First segment from `index` on that is neither delivered nor declared lost, and its offset; none: all are. Segments
-    /// below `index` are.
-    pub(crate) fn unsettled_from(&self, index: u64) -> Option<(u64, u64)> {
-        let first = index.max(self.base);
-        let mut rest = (first..).zip(self.ring.iter().skip((first - self.base) as usize));
-        rest.find(|(_, sent)| !sent.has(SACKED | LOST)).map(|(index, sent)| (index, sent.start))
-    }
-
-    /// The oldest segment outstanding.
-    pub(crate) fn first(&self) -> Option<u64> {
-        (!self.ring.is_empty()).then_some(self.base)
-    }
-
-    /// When the oldest segment outstanding was last sent.
-    pub(crate) fn first_sent_at(&self) -> Option<Time> {
-        self.ring.front().map(|sent| sent.xmit_ts)
     }
 
     /// Segment `index` is retransmitted. With `counts` it enters pipe (and, in order, HighRxt passes it).
     pub(crate) fn retransmit(&mut self, index: u64, now: Time, counts: bool) -> SeqRange {
         self.list_retransmission(index, now);
-        let sent = &mut self.ring[(index - self.base) as usize];
+        let sent = &mut self.sent.segments[(index - self.sent.base) as usize];
         sent.retransmits = sent.retransmits.saturating_add(1);
         sent.bits &= !PENDING;
         sent.xmit_ts = now;
@@ -432,21 +407,6 @@ impl Scoreboard {
     /// An estimate of the bytes in the network (RFC 6675 SetPipe()).
     pub(crate) fn pipe(&self) -> u64 {
         self.total_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
-    }
-
-    /// Whether segment `index` is believed lost.
-    pub(crate) fn is_lost(&self, index: u64) -> bool {
-        index >= self.base && self.ring.get((index - self.base) as usize).is_some_and(|sent| sent.has(LOST))
-    }
-
-    /// Whether segment `index` is SACKed.
-    pub(crate) fn is_sacked(&self, index: u64) -> bool {
-        index >= self.base && self.ring.get((index - self.base) as usize).is_some_and(|sent| sent.has(SACKED))
-    }
-
-    /// Sequence length of segment `index`.
-    pub(crate) fn len_of(&self, index: u64) -> u64 {
-        u64::from(self.ring[(index - self.base) as usize].len)
     }
 
     /// Segments SACKed and not yet acknowledged.
@@ -501,33 +461,6 @@ impl Scoreboard {
         self.lost_bytes > 0 && self.lost_bytes > self.reported_bytes()
     }
 
-    /// Index of the segment that ends the sequence, plus one.
-    pub(crate) fn next_index(&self) -> u64 {
-        self.end()
-    }
-
-    /// Number of retransmissions of the segment at `index` was retransmitted.
-    pub(crate) fn retransmits_of(&self, index: u64) -> u16 {
-        self.ring.get((index - self.base) as usize).map_or(0, |sent| sent.retransmits)
-    }
-
-    /// Number of retransmissions of the oldest outstanding segment.
-    pub(crate) fn first_retransmits(&self) -> u32 {
-        self.ring.front().map_or(0, |sent| u32::from(sent.retransmits))
-    }
-
-    fn end(&self) -> u64 {
-        self.base + self.ring.len() as u64
-    }
-
-    fn end_of(&self, index: u64) -> u64 {
-        self.ring[(index - self.base) as usize].end()
-    }
-
-    fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
-        self.ring.get_mut((index - self.base) as usize)
-    }
-
     fn forget(&mut self, bits: u8, len: u64) {
         self.total_bytes -= len;
         if bits != 0 {
@@ -562,24 +495,10 @@ impl Scoreboard {
         self.detail.as_ref().map_or(0, |detail| detail.reported_bytes)
     }
 
-    /// The first index from `index` on that is not SACKed. Shortens the chain that it followed, so that long
-    /// runs are crossed in a few steps the next time.
-    fn next_unsacked(&mut self, index: u64) -> u64 {
-        let mut end = index;
-        while self.is_sacked(end) {
-            end = self.ring[(end - self.base) as usize].skip;
-        }
-        let mut at = index;
-        while at < end {
-            at = std::mem::replace(&mut self.ring[(at - self.base) as usize].skip, end);
-        }
-        end
-    }
-
     /// A SACKed segment, the left neighbour of `next`, is no longer above `lost_end`.
     fn leave_run(&mut self, next: u64, len: u64) {
         self.bytes_above -= len;
-        if !self.is_sacked(next) {
+        if !self.sent.is_sacked(next) {
             self.runs_above -= 1;
         }
     }

@@ -1,6 +1,6 @@
 //! Which segments were declared lost, for controllers that are notified of each.
 
-use super::{is_unrepaired, is_unreported, Scoreboard, SeqRange, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
+use super::{is_unrepaired, is_unreported, Scoreboard, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
 use bentpipe_units::{Duration, Time};
 
 /// Answer of the scoreboard to a report of corrupted data.
@@ -48,8 +48,8 @@ impl Scoreboard {
 
     /// Duplicate ACKs without SACK show that the first segment is lost; of the others nothing is known.
     pub(crate) fn note_first_lost(&mut self) {
-        let len = self.ring.front().map_or(0, |first| u64::from(first.len));
-        self.note_lost(self.base, self.lost_ever + len);
+        let len = self.sent.segments.front().map_or(0, |first| u64::from(first.len));
+        self.note_lost(self.sent.base, self.lost_ever + len);
     }
 
     /// Segment `index` is declared lost.
@@ -58,19 +58,6 @@ impl Scoreboard {
         if let Some(lost) = self.detail.as_mut().and_then(|detail| detail.lost.as_mut()) {
             lost.push(LossNotice { index, lost_ever });
         }
-    }
-
-    /// The first segment that ends above `offset`, with its index.
-    pub(crate) fn segment_from(&self, offset: u64) -> Option<(u64, SeqRange)> {
-        let at = self.ring.partition_point(|sent| sent.end() <= offset) as u64;
-        (at < self.ring.len() as u64).then(|| (self.base + at, self.range_of(self.base + at)))
-    }
-
-    /// Bytes of segments in [start, end) that are not SACKed.
-    pub(crate) fn unsacked_in(&self, (start, end): (u64, u64)) -> u64 {
-        let from = self.ring.partition_point(|sent| sent.end() <= start);
-        let within = self.ring.iter().skip(from).take_while(|sent| sent.start < end);
-        within.filter(|sent| !sent.has(SACKED)).map(|sent| u64::from(sent.len)).sum()
     }
 
     /// A node of the network has seen the data of [start, end) corrupted, and `fastest` is the shortest time that such a report
@@ -86,11 +73,11 @@ impl Scoreboard {
         fastest: Duration,
         waits: bool,
     ) -> Answered {
-        let first = self.ring.partition_point(|sent| sent.end() <= start);
-        let last = self.ring.partition_point(|sent| sent.start < end).max(first);
+        let first = self.sent.segments.partition_point(|sent| sent.end() <= start);
+        let last = self.sent.segments.partition_point(|sent| sent.start < end).max(first);
         let mut answered = Answered::default();
         for at in first..last {
-            let sent = &mut self.ring[at];
+            let sent = &mut self.sent.segments[at];
             if sent.has(SACKED | PENDING) || waits && is_unrepaired(sent.bits) {
                 continue;
             }
@@ -117,21 +104,5 @@ impl Scoreboard {
             }
         }
         answered
-    }
-
-    /// Whether segment `index` was reported, and its retransmission has not left yet.
-    pub(crate) fn is_pending(&self, index: u64) -> bool {
-        let sent = index.checked_sub(self.base).and_then(|at| self.ring.get(at as usize));
-        sent.is_some_and(|sent| sent.has(PENDING))
-    }
-
-    /// Segment `index`; of length 0 if it is not outstanding any more.
-    pub(crate) fn range_of(&self, index: u64) -> SeqRange {
-        let sent = index.checked_sub(self.base).and_then(|at| self.ring.get(at as usize));
-        sent.map_or(SeqRange { start: 0, len: 0, has_fin: false }, |sent| SeqRange {
-            start: sent.start,
-            len: sent.len,
-            has_fin: sent.has_fin,
-        })
     }
 }

@@ -23,10 +23,10 @@ fn rfc6675_4_is_lost_by_runs() {
     board.sack(200, 300, &mut Acked::default());
     board.sack(400, 500, &mut Acked::default());
     board.mark(Evidence::SackedAbove { smss: SMSS });
-    assert!(!board.is_lost(0));
+    assert!(!board.sent.is_lost(0));
     board.sack(600, 700, &mut Acked::default());
     board.mark(Evidence::SackedAbove { smss: SMSS });
-    assert_eq!([0, 1, 3, 5, 7].map(|i| board.is_lost(i)), [true, true, false, false, false]);
+    assert_eq!([0, 1, 3, 5, 7].map(|i| board.sent.is_lost(i)), [true, true, false, false, false]);
 }
 
 /// A recovery that is undone forgets its losses; those that were real are found by time again (RFC 8985 §6.2).
@@ -44,9 +44,9 @@ fn what_was_lost_after_all_is_found_after_an_undo() {
     let evidence = Evidence::SentBefore { now: Time::ZERO + timeout, last, timeout };
     for _ in 0..2 {
         board.mark(evidence);
-        assert_eq!([0, 1, 2].map(|i| board.is_lost(i)), [true, false, false]);
+        assert_eq!([0, 1, 2].map(|i| board.sent.is_lost(i)), [true, false, false]);
         board.unmark_lost();
-        assert!(!board.is_lost(0));
+        assert!(!board.sent.is_lost(0));
     }
 }
 
@@ -147,7 +147,7 @@ proptest! {
             prop_assert_eq!(board.flight_size(), naive.segments.len() as u64 * SMSS);
             prop_assert_eq!(board.pipe(), naive.pipe());
             for (&i, segment) in &naive.segments {
-                prop_assert_eq!(board.is_sacked(i), segment.0);
+                prop_assert_eq!(board.sent.is_sacked(i), segment.0);
             }
         }
     }
@@ -248,7 +248,7 @@ proptest! {
                 prop_assert_eq!(board.mark(Evidence::SentBefore { now, last, timeout }).look_again, look_again);
             }
             for (&i, segment) in &naive {
-                prop_assert_eq!(board.is_lost(i), segment.is_lost);
+                prop_assert_eq!(board.sent.is_lost(i), segment.is_lost);
             }
         }
     }
@@ -277,14 +277,15 @@ fn a_window_of_100_000_segments_costs_no_more_per_ack() {
         Some(lost)
     });
     assert_eq!(repaired.count(), 9_999);
-    let longest = (0..board.ring.len()).filter(|&i| board.ring[i].has(SACKED)).map(|i| links(&board, i)).max();
+    let longest =
+        (0..board.sent.segments.len()).filter(|&i| board.sent.segments[i].has(SACKED)).map(|i| links(&board, i)).max();
     assert!(longest <= Some(9), "{longest:?}");
 }
 
 fn links(board: &Scoreboard, mut position: usize) -> usize {
     let mut n = 0;
-    while board.ring.get(position).is_some_and(|sent| sent.has(SACKED)) {
-        position = board.ring[position].skip as usize;
+    while board.sent.segments.get(position).is_some_and(|sent| sent.has(SACKED)) {
+        position = board.sent.segments[position].skip as usize;
         n += 1;
     }
     n
@@ -296,7 +297,7 @@ fn resegmenting_keeps_the_books() {
     board.sack(3 * SMSS, 4 * SMSS, &mut Acked::default());
     board.resegment(300);
     assert_eq!((board.flight_size(), board.pipe()), (6 * SMSS, 5 * SMSS));
-    assert_eq!(board.ring.len(), 24);
+    assert_eq!(board.sent.segments.len(), 24);
     assert_eq!(board.ack(6 * SMSS).newest(), Some(Time::ZERO));
     assert_eq!((board.flight_size(), board.pipe()), (0, 0));
 }
@@ -307,5 +308,5 @@ fn segment_sizes_that_change_often_leave_no_crumbs() {
     for smss in [512, 480, 512, 450, 500, 430, 470] {
         board.resegment(smss);
     }
-    assert!(board.ring.iter().all(|sent| sent.len >= 430 / 2), "{:?}", board.ring);
+    assert!(board.sent.segments.iter().all(|sent| sent.len >= 430 / 2), "{:?}", board.sent.segments);
 }
