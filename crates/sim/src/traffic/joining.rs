@@ -15,7 +15,7 @@ use bentpipe_units::Time;
 
 impl Traffic {
     /// Returns the slot of the session that a subflow belongs to, and the number of the subflow.
-    pub(super) fn place_in_group(&self, slot: usize) -> Option<(usize, usize)> {
+    pub(crate) fn place_in_group(&self, slot: usize) -> Option<(usize, usize)> {
         match self.pool.sessions[slot].group.as_deref()? {
             GroupPart::Head(_) => Some((slot, 0)),
             GroupPart::Member { head, subflow } => Some((*head, *subflow)),

@@ -91,7 +91,8 @@ impl Reference<'_> {
             self.drops.add(place, flow, cause, packet.size());
             let offset = self.traffic.on_loss(self.now, &packet, cause, self.now);
             let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-            self.recorder.on_loss(self.now, place, flow, cause, lost);
+            let entity = self.traffic.entity_of[packet.lane()];
+            self.recorder.on_loss(self.now, place, entity, cause, lost);
         }
     }
 }
