@@ -201,7 +201,8 @@ impl<'a> FlowSessions<'a> {
                 host.stopwatch = None;
             }
         }
-        self.pool.sessions[slot].is_released = true;
+        let slots = group.slots.clone();
+        slots.into_iter().for_each(|slot| self.pool.sessions[slot].is_released = true);
         self.pool.released.push_back(slot);
     }
 
