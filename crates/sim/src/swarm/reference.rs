@@ -4,10 +4,8 @@
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
-mod changes;
-mod groups;
+mod planned;
 mod several;
-mod sharing;
 
 use super::happening::{tie_breaker, Happening};
 use super::link::NaiveLink;
