@@ -201,6 +201,7 @@ impl<'a> FlowSessions<'a> {
                 host.stopwatch = None;
             }
         }
+        group.ends.iter_mut().for_each(|end| end.leave(now));
         let slots = group.slots.clone();
         slots.into_iter().for_each(|slot| self.pool.sessions[slot].is_released = true);
         self.pool.released.push_back(slot);
