@@ -194,6 +194,20 @@ fn assert_complete(scenario: &Scenario) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Regression: networks with several paths that differed. A segment overtook its sibling at a host; a subflow read messages after
+/// the application had left; data waited for an application that had left.
+#[test]
+fn several_paths_that_differed_agree() {
+    for (seed, flows, seconds, features) in [
+        (17_602_399_582_219_672_184, 3, 5, 9818),
+        (3_865_745_836_845_634_513, 4, 12, 98_303),
+        (2_018_019_079_309_131_218, 1, 8, 112_402),
+    ] {
+        let sketch = Sketch { seed, flows, seconds, features };
+        assert_specified(&sketch, &paths::of(&sketch)).unwrap_or_else(|failure| panic!("{sketch:?}: {failure}"));
+    }
+}
+
 proptest! {
     #![proptest_config(swarm(1000))]
 
