@@ -91,7 +91,7 @@ fn said(title: &str) -> &str {
 /// The names of all functions that are tests.
 fn test_names() -> BTreeSet<String> {
     let mut files = Vec::new();
-    for part in ["cc/src", "tcp/src", "tcp/tests", "sim/src", "sim/tests"] {
+    for part in ["cc/src", "tcp/src", "tcp/tests", "sim/src", "sim/tests", "io/src"] {
         sources(&root().join("crates").join(part), &mut files);
     }
     let mut names = BTreeSet::new();

@@ -4,9 +4,10 @@ use bentpipe_sim::dictionary::Table;
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::spec::{Multi, Scenario, Subflow, Transport};
-use bentpipe_sim::Network;
+use bentpipe_sim::{Fate, Network, Sighting, Witness};
 use bentpipe_tcp::multi::MultiConfig;
-use std::sync::Arc;
+use bentpipe_tcp::Segment;
+use std::sync::{Arc, Mutex};
 
 /// LEO with a round trip of 40 ms, GEO with one of 600 ms.
 fn paths(leo: &str, geo: &str) -> String {
@@ -269,4 +270,60 @@ fn every_session_hears_of_a_change() {
     let failed: Vec<f64> = instants(&result.events, "f.leo", "subflow_failed");
     assert_eq!(failed.iter().filter(|at| **at == 4.0).count(), 2, "{failed:?}");
     assert_eq!(result.completions.whole("transfers")[0], 2);
+}
+
+/// Segments in the order in which they leave the host that opens, and reach the other.
+#[derive(Clone, Debug, Default)]
+struct Order(Arc<Mutex<[Vec<(u8, Option<Segment>)>; 2]>>);
+
+impl Order {
+    fn note(&self, packet: &Sighting, place: usize) {
+        if !packet.is_back {
+            self.0.lock().unwrap()[place].push((packet.subflow, packet.segment));
+        }
+    }
+}
+
+impl Witness for Order {
+    fn on_sent(&mut self, packet: &Sighting) {
+        self.note(packet, 0);
+    }
+
+    fn on_end(&mut self, packet: &Sighting, fate: Fate<'_>) {
+        assert_eq!(fate, Fate::Arrived);
+        self.note(packet, 1);
+    }
+}
+
+/// One link carries the segments of both subflows from a host. The route of one of them changes at the end, so that the host
+/// decides for it: its segments still leave in turn with those of the other.
+#[test]
+fn segments_of_siblings_leave_in_order() {
+    let link = |name: &str, from: &str, to: &str, rate: &str| {
+        format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '{rate}'\ndelay = '10 ms'\nqueue = '2 MB'\n")
+    };
+    let links = [("am", "a", "m", "10 Mbit/s"), ("mx", "m", "x", "100 Gbit/s"), ("my", "m", "y", "100 Gbit/s")];
+    let last = [("xb", "x", "b", "100 Gbit/s"), ("yb", "y", "b", "100 Gbit/s")];
+    let links: String = links.iter().chain(&last).map(|(name, from, to, rate)| link(name, from, to, rate)).collect();
+    for changing in ["f.x", "f.y"] {
+        let via = &changing[2..];
+        let text = format!(
+            "duration = '60 s'\n[tcp]\nlike = 'rfc'\nprocessing = '0 s'\n{links}[flow.f]\nfrom = 'a'\nto = 'b'\n\
+             app = {{ kind = 'request-response', request = '500 B', response = '20 kB', count = 10, reconnect = true }}\n\
+             multipath = {{ receive_buffer = '1 MB' }}\n\
+             [flow.f.subflow.x]\nroute = ['a', 'm', 'x', 'b']\nreverse_route = ['b', 'x', 'm', 'a']\n\
+             [flow.f.subflow.y]\nroute = ['a', 'm', 'y', 'b']\nreverse_route = ['b', 'y', 'm', 'a']\n\
+             [[at]]\ntime = '50 s'\ninstall = [{{ flow = '{changing}', route = ['a', 'm', '{via}', 'b'], \
+             reverse_route = ['b', '{via}', 'm', 'a'] }}]\n"
+        );
+        let scenario = read(&text, &[]);
+        let (mut network, order) = (Network::build(&scenario, scenario.seed), Order::default());
+        network.watch(Box::new(order.clone()));
+        assert!(network.run(u64::MAX));
+        let [sent, arrived] = order.0.lock().unwrap().clone();
+        assert!(arrived.len() > 100, "{} segments", arrived.len());
+        for (sent, arrived) in sent.iter().zip(&arrived) {
+            assert_eq!(sent, arrived, "{changing}");
+        }
+    }
 }

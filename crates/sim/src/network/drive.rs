@@ -331,6 +331,7 @@ mod tests {
     use super::*;
     use crate::ids::{FlowId, LaneId, LinkId, PathId};
     use crate::network::Network;
+    use crate::packet::Recipient;
     use crate::spec::{Change, Lane};
     use bentpipe_units::Duration;
     use std::sync::Arc;
@@ -418,5 +419,43 @@ mod tests {
         assert!(completions.completed() > 9000 && completions.failed == 0);
         assert!(slots < 400, "{slots}");
         network.finish().unwrap();
+    }
+
+    /// A transfer over two paths. An application that has left its session reads no message to any of its subflows, although
+    /// they still accept segments.
+    #[test]
+    fn an_application_that_has_left_reads_nothing_on_any_subflow() {
+        let by = |name: &str| {
+            format!(
+                "[link.{name}]\nfrom = 'a'\nto = '{name}'\nrate = '10 Mbit/s'\ndelay = '10 ms'\n\
+                 [link.from_{name}]\nfrom = '{name}'\nto = 'b'\nrate = '10 Mbit/s'\ndelay = '10 ms'\n\
+                 [flow.f.subflow.{name}]\nroute = ['a', '{name}', 'b']\n"
+            )
+        };
+        let text = format!(
+            "duration = '20 s'\n[flow.f]\nfrom = 'a'\nto = 'b'\nmultipath = {{ receive_buffer = '1 MB' }}\n\
+             app = {{ kind = 'arrivals', size = '20 kB', interval = '5 s', count = 2 }}\n{}{}",
+            by("x"),
+            by("y"),
+        );
+        let resolved = crate::scenario::from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut network = Network::build(&resolved.scenario, 1);
+        let mut seen = Vec::new();
+        while !network.run(1) {
+            let traffic = &network.motion.ends.traffic;
+            // Whether each end of each subflow accepts segments, and reads messages.
+            let state = |slot: usize, endpoint: EndpointId| {
+                let recipient = Recipient { endpoint, owner: Packet::owner(LaneId::new(slot), 0) };
+                (traffic.hosts[endpoint].is_listening(), traffic.is_there(recipient))
+            };
+            if traffic.hosts.slots() == 2 {
+                seen.push([0, 1].map(|slot| EndpointId::both(slot).map(|end| state(slot, end))));
+            }
+        }
+        assert!(seen.contains(&[[(true, true); 2]; 2]), "both subflows are open");
+        let has_left = |subflow: &[(bool, bool); 2]| subflow.contains(&(true, false));
+        let left: Vec<_> = seen.iter().filter(|[first, _]| has_left(first)).collect();
+        assert!(left.iter().any(|[_, second]| has_left(second)), "the second subflow outlives the session: {left:?}");
+        assert!(left.iter().all(|ends| ends.iter().flatten().all(|end| !end.1)), "{left:?}");
     }
 }

@@ -4,6 +4,7 @@ use super::copies::PacketCopies;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::packet::{Packet, UNROUTED};
 use crate::spec::{Forwarding, Scenario};
+use std::collections::BTreeSet;
 
 /// The hop after the last link.
 pub(super) const HOST: u32 = u32::MAX;
@@ -55,10 +56,13 @@ impl Routes {
             ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
             copies: PacketCopies::default(),
         };
+        // Where a host decides for one path of a flow, it decides for all: no segment overtakes one that waits there for its turn.
+        let of_flow = |path: PathId| (scenario.lanes[path.lane()].flow, path.is_back());
+        let deciding: BTreeSet<_> = changing.keys().copied().map(of_flow).collect();
         for path in scenario.paths() {
             let (route, [source, _]) = (scenario.first_route(path), scenario.ends(path));
             let begin = routes.append(route);
-            let asks = acts(source) || changing.contains_key(&path);
+            let asks = acts(source) || deciding.contains(&of_flow(path));
             routes.first.push(if asks { UNROUTED } else { begin });
             routes.newest.push(begin);
             if is_asked {

@@ -34,10 +34,12 @@ impl Happening {
     }
 }
 
-/// Returns the tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
-pub(super) fn tie_breaker(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
+/// Returns the tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it. Ends have the number of
+/// their session and of their subflow in it.
+pub(super) fn tie_breaker(name: &str, purpose: &str, (ordinal, subflow): (u64, usize), at: Time) -> u64 {
     let mut stream = Stream::new(0, name, purpose);
     let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
+    let salt = (salt + subflow as u64).min(0xffff_ffff);
     let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 34
 }

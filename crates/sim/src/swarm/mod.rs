@@ -9,7 +9,9 @@ mod forward;
 mod happening;
 mod link;
 mod medium;
+mod naive_meta;
 mod outlook;
+mod paths;
 mod ports;
 mod probe;
 mod random;
@@ -23,9 +25,9 @@ mod slotted_media;
 use crate::dictionary::{Values, MISSING};
 use crate::ids::FlowId;
 use crate::record::RunResult;
-use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Wait};
+use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Transport, Wait};
 use crate::{Failure, Network, Trouble};
-use bentpipe_tcp::GiveUp;
+use bentpipe_tcp::{Config, GiveUp};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use draw::Dice;
 use proptest::prelude::*;
@@ -61,14 +63,26 @@ fn run(scenario: &Scenario) -> RunResult {
     network.finish().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Returns the sketch's scenario without middleboxes that acknowledge data before the receiver has it. With them, an
-/// end may know less about the other.
+/// Returns the sketch's scenario without proxies.
 fn end_to_end(sketch: &Sketch) -> Scenario {
-    let mut scenario = sketch.scenario();
+    without_proxies(sketch.scenario())
+}
+
+/// Returns the scenario without middleboxes that acknowledge data before the receiver has it. With them, an end may know less
+/// about the other.
+fn without_proxies(mut scenario: Scenario) -> Scenario {
     for node in &mut scenario.nodes {
         node.middleboxes.retain(|function| !["split", "cache", "spoof", "satpep"].contains(&function.name()));
     }
     scenario
+}
+
+/// Changes TCP of a flow, over all its paths.
+fn change_tcp(transport: &mut Transport, change: impl Fn(&mut Config)) {
+    transport.tcp_mut().into_iter().for_each(&change);
+    for subflow in transport.multi_mut().into_iter().flat_map(|multi| &mut multi.subflows) {
+        change(Arc::make_mut(&mut subflow.tcp));
+    }
 }
 
 /// (application, outcome, delivered bytes, acknowledged bytes).
@@ -137,10 +151,61 @@ fn files(sketch: &Sketch) -> Scenario {
     for (flow, size) in scenario.flows.iter_mut().zip([0, 100, 20_000, 300_000].iter().cycle().skip(sketch.flows)) {
         flow.app = Arc::new(App::File { size: *size });
         if let Some(rule) = rules.get(sketch.seed as usize % 6) {
-            flow.transport.tcp_mut().into_iter().for_each(|tcp| tcp.give_up = *rule);
+            change_tcp(&mut flow.transport, |tcp| tcp.give_up = *rule);
         }
     }
     scenario
+}
+
+/// Returns the sketch without media: a terminal whose signal fits no waveform never sends, and a million seconds have too many
+/// superframes.
+fn without_media(sketch: Sketch) -> Sketch {
+    Sketch { features: sketch.features & !random::MEDIA, ..sketch }
+}
+
+/// Returns the scenario with small files, connections that never give up, and time enough.
+fn patient(mut scenario: Scenario) -> Scenario {
+    scenario.duration = Duration::from_secs(1_000_000);
+    scenario.record.series.clear();
+    // A transfer without a route for the rest of the run does not complete.
+    scenario.timeline = Timeline::default();
+    // A link that is up for less than a packet's transmission time passes hardly any packet, even in a million
+    // seconds.
+    for link in &mut scenario.links {
+        // A million seconds have too many slots.
+        link.slots = None;
+        if let Some(Outage { when: Downtimes::Random { mean_up, .. }, .. }) = link.outage.as_deref_mut() {
+            *mean_up = (*mean_up).max(Duration::from_secs(1));
+        }
+    }
+    for (flow, size) in scenario.flows.iter_mut().zip([0, 1, 100, 1460, 5000, 20_000].iter().cycle()) {
+        flow.app = Arc::new(App::File { size: *size });
+        change_tcp(&mut flow.transport, |tcp| tcp.give_up = GiveUp::Never);
+    }
+    scenario
+}
+
+/// Asserts that all transfers of a patient scenario complete.
+fn assert_complete(scenario: &Scenario) -> Result<(), TestCaseError> {
+    let result = run(scenario);
+    for (app, outcome, delivered, _) in outcomes(scenario, &result) {
+        prop_assert_eq!((App::File { size: delivered }, outcome), (app, "completed"));
+    }
+    Ok(())
+}
+
+/// Regression: networks with several paths that differed. A segment overtook its sibling at a host; a subflow read messages after
+/// the application had left; data waited for an application that had left.
+#[test]
+fn several_paths_that_differed_agree() {
+    for (seed, flows, seconds, features) in [
+        (17_602_399_582_219_672_184, 3, 5, 9818),
+        (3_865_745_836_845_634_513, 4, 12, 98_303),
+        (2_018_019_079_309_131_218, 1, 8, 112_402),
+    ] {
+        let sketch = Sketch { seed, flows, seconds, features };
+        assert_specified(&sketch, &paths::of(&sketch)).unwrap_or_else(|failure| panic!("{sketch:?}: {failure}"));
+    }
 }
 
 proptest! {
@@ -216,6 +281,27 @@ proptest! {
                 }
             }
         }
+    }
+
+    /// Also if some flows have several paths.
+    #[test]
+    fn several_paths_agree_with_their_specification(sketch in sketch()) {
+        assert_specified(&sketch, &paths::of(&sketch))?;
+    }
+
+    /// Data over several paths arrive once and in order, whatever is lost, late, doubled, closed or reinjected.
+    #[test]
+    fn several_paths_are_as_a_naive_meta_finds_them(sketch in sketch()) {
+        let mut scenario = paths::of(&sketch);
+        scenario.record.series = vec!["events".to_owned()];
+        let mut network = Network::build(&Arc::new(scenario.clone()), scenario.seed);
+        let naive = naive_meta::Watching::default();
+        network.watch(Box::new(naive.clone()));
+        assert!(network.run(u64::MAX));
+        let ended = network.now();
+        let result = network.finish().unwrap_or_else(|failure| panic!("{failure}"));
+        let faults = naive.faults(&scenario, &result, ended);
+        prop_assert!(faults.is_empty(), "{}", faults[..faults.len().min(5)].join("\n"));
     }
 
     /// A run does not end before any of its horizons.
@@ -362,30 +448,14 @@ proptest! {
     /// Loss, reordering, duplication, outages, tiny queues and windows delay a transfer, but it completes.
     #[test]
     fn transfers_that_never_give_up_complete(sketch in sketch()) {
-        // A terminal whose signal fits no waveform never sends, and a million seconds have too many superframes.
-        let sketch = Sketch { features: sketch.features & !random::MEDIA, ..sketch };
-        let mut scenario = end_to_end(&sketch);
-        scenario.duration = Duration::from_secs(1_000_000);
-        scenario.record.series.clear();
-        // A transfer without a route for the rest of the run does not complete.
-        scenario.timeline = Timeline::default();
-        // A link that is up for less than a packet's transmission time passes hardly any packet, even in a million
-        // seconds.
-        for link in &mut scenario.links {
-            // A million seconds have too many slots.
-            link.slots = None;
-            if let Some(Outage { when: Downtimes::Random { mean_up, .. }, .. }) = link.outage.as_deref_mut() {
-                *mean_up = (*mean_up).max(Duration::from_secs(1));
-            }
-        }
-        for (flow, size) in scenario.flows.iter_mut().zip([0, 1, 100, 1460, 5000, 20_000].iter().cycle()) {
-            flow.app = Arc::new(App::File { size: *size });
-            flow.transport.tcp_mut().into_iter().for_each(|tcp| tcp.give_up = GiveUp::Never);
-        }
-        let result = run(&scenario);
-        for (app, outcome, delivered, _) in outcomes(&scenario, &result) {
-            prop_assert_eq!((App::File { size: delivered }, outcome), (app, "completed"));
-        }
+        let sketch = without_media(sketch);
+        assert_complete(&patient(end_to_end(&sketch)))?;
+    }
+
+    /// Also over several paths.
+    #[test]
+    fn transfers_over_several_paths_complete(sketch in sketch()) {
+        assert_complete(&patient(without_proxies(paths::of(&without_media(sketch)))))?;
     }
 }
 

@@ -56,7 +56,7 @@ impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
         let mut dice = Dice::new(Stream::new(self.seed, "scenario", "sketch"));
         let (nodes, edges, paths) = topology(self.flows, &mut dice);
-        let base = Base { rate: *dice.pick(&RATES), delay: *dice.pick(&DELAYS_US), queue: dice.queue() };
+        let base = dice.base();
         let mut links = Vec::new();
         for (index, &(from, to)) in edges.iter().enumerate() {
             let [from, to] = [from, to].map(NodeId::new);
@@ -122,7 +122,7 @@ impl Sketch {
         Node { name: format!("n{index}"), kind, middleboxes }
     }
 
-    fn link(&self, name: String, from: NodeId, to: NodeId, base: &Base, dice: &mut Dice) -> Link {
+    pub(super) fn link(&self, name: String, from: NodeId, to: NodeId, base: &Base, dice: &mut Dice) -> Link {
         let differs = self.has(UNEQUAL, dice);
         let rate = Rate::from_bps(if differs { *dice.pick(&RATES) } else { base.rate });
         let delay = Duration::from_micros(if differs { *dice.pick(&DELAYS_US) } else { base.delay });
@@ -245,7 +245,7 @@ impl Sketch {
         )
     }
 
-    fn tcp(&self, dice: &mut Dice) -> Config {
+    pub(super) fn tcp(&self, dice: &mut Dice) -> Config {
         let cc = *dice.pick(CcKind::ALL);
         let plain = Config { cc: cc.into(), recovery: cc.recovery(), ecn: cc.ecn(), ..Config::default() };
         let (settings, ends) = (self.has(SETTINGS, dice), self.has(ENDS, dice));
@@ -280,7 +280,7 @@ impl Sketch {
 const OF_ENDS: [&str; 6] = ["ecn", "pacing", "fast_open", "transactions", "sharing", "nagle"];
 
 /// Common properties of the links of a network, unless they differ.
-struct Base {
+pub(super) struct Base {
     rate: u64,
     delay: u64,
     queue: Queue,
@@ -359,6 +359,10 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
 }
 
 impl Dice {
+    pub(super) fn base(&mut self) -> Base {
+        Base { rate: *self.pick(&RATES), delay: *self.pick(&DELAYS_US), queue: self.queue() }
+    }
+
     fn queue(&mut self) -> Queue {
         if self.coin() {
             return self.value("queue");

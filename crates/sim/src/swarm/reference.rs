@@ -4,8 +4,8 @@
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
+mod planned;
 mod several;
-mod sharing;
 
 use super::happening::{tie_breaker, Happening};
 use super::link::NaiveLink;
@@ -21,7 +21,7 @@ use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
 use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Broadcast, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
-use crate::spec::{Change, InFlight, Link, NodeKind, Scenario, Waiting};
+use crate::spec::{Link, NodeKind, Scenario};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Time};
 use std::cmp::Reverse;
@@ -125,7 +125,7 @@ impl<'a> Reference<'a> {
             bodies: Bodies::default(),
             drops: Drops::default(),
             ledger: Ledger::default(),
-            recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
+            recorder: Recorder::new(&scenario.record, scenario.entities().0.len(), scenario.links.len()),
         };
         introduce(scenario, &mut reference.nodes);
         media_at.into_iter().for_each(|(id, at)| reference.enter(at, Happening::Superframe(id)));
@@ -139,7 +139,7 @@ impl<'a> Reference<'a> {
     }
 
     fn enter(&mut self, at: Time, happening: Happening) {
-        let mut ordinal = 0;
+        let (mut ordinal, mut subflow) = (0, 0);
         let (name, purpose) = match happening {
             Happening::Sent(link) | Happening::Burst(link) | Happening::Arrival(link) => {
                 (&self.scenario.links[link].name, "link")
@@ -151,14 +151,15 @@ impl<'a> Reference<'a> {
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
                 let session = self.traffic.session(end.slot());
-                ordinal = session.ordinal;
+                (ordinal, subflow) =
+                    (session.ordinal, self.traffic.place_in_group(end.slot()).map_or(0, |place| place.1));
                 (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
             }
             Happening::Sample => (&self.scenario.title, "sampler"),
         };
         if at != Time::NEVER {
             let is_change = matches!(happening, Happening::Change(_));
-            let tie = if is_change { 0 } else { tie_breaker(name, purpose, ordinal, at) };
+            let tie = if is_change { 0 } else { tie_breaker(name, purpose, (ordinal, subflow), at) };
             self.heap.push(Reverse((at, happening.rank(), tie, happening, self.entered)));
             self.entered += 1;
         }
@@ -217,10 +218,7 @@ impl<'a> Reference<'a> {
                 self.enter_flow(flow);
                 self.carry_out_tasks();
             }
-            Happening::End(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
-                self.traffic.wake_endpoint(self.now, end);
-                self.drive(end);
-            }
+            Happening::End(end) if self.traffic.hosts[end].next_wakeup() <= self.now => self.act(end),
             Happening::Flow(_) | Happening::End(_) => {}
             Happening::Sample => {
                 self.media.iter_mut().for_each(|medium| medium.note_plans(self.now, &mut self.links));
@@ -235,32 +233,6 @@ impl<'a> Reference<'a> {
 
     fn enter_arrivals(&mut self, link: LinkId, arrivals: Vec<Time>) {
         arrivals.into_iter().for_each(|at| self.enter(at, Happening::Arrival(link)));
-    }
-
-    fn change(&mut self, index: usize) {
-        let scenario = self.scenario;
-        match &scenario.timeline.changes[index].1 {
-            Change::Up(_) => {}
-            Change::Withdraw(path) => self.routes.withdraw(scenario, *path),
-            Change::Install { path, route } => self.routes.install(scenario, *path, route),
-            &Change::Down { link, waiting, in_flight } => self.take_away(link, waiting, in_flight),
-        }
-    }
-
-    fn take_away(&mut self, link: LinkId, waiting: Waiting, in_flight: InFlight) {
-        let (mut losses, mut left) = (Losses::new(), Vec::new());
-        self.links[link].take_away(self.now, (waiting, in_flight), &mut losses, &mut left);
-        self.lose_all(link, losses);
-        let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
-        for mut packet in left {
-            let way = self.routes.newest(packet.path());
-            let ends = way.iter().map(|&link| &self.scenario.links[link]).find(|link| link.to == to);
-            let node = ends.filter(|_| waiting == Waiting::Moved).map_or(from, |link| link.from);
-            packet.next = UNROUTED;
-            self.forward(node, packet);
-            self.rearm_node(node);
-        }
-        self.rearm_node(from);
     }
 
     fn leave_link(&mut self, link: LinkId) {
@@ -377,6 +349,9 @@ impl<'a> Reference<'a> {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
+        if host.in_group {
+            return self.receive_in_group(&packet);
+        }
         host.on_arrival(self.now, &packet, &mut self.bodies);
         if host.sends_data {
             let flow = &mut self.traffic.flows[host.flow];
@@ -390,6 +365,14 @@ impl<'a> Reference<'a> {
         self.drive(endpoint);
     }
 
+    fn act(&mut self, endpoint: EndpointId) {
+        if self.traffic.hosts[endpoint].in_group {
+            return self.act_in_group(endpoint);
+        }
+        self.traffic.wake_endpoint(self.now, endpoint);
+        self.drive(endpoint);
+    }
+
     fn transmit(&mut self, endpoint: EndpointId) {
         while let Some(packet) = self.traffic.hosts[endpoint].next_packet(self.now, &mut self.bodies) {
             let host = &self.traffic.hosts[endpoint];
@@ -397,7 +380,7 @@ impl<'a> Reference<'a> {
             let segment = packet.plain_segment();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                self.note(flow, event_of_segment(&segment), offset);
+                self.note(self.traffic.entity(endpoint), event_of_segment(&segment), offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];
@@ -464,6 +447,9 @@ impl<'a> Reference<'a> {
     }
 
     fn drive(&mut self, endpoint: EndpointId) {
+        if self.traffic.hosts[endpoint].in_group {
+            return self.drive_group(endpoint);
+        }
         self.transmit(endpoint);
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll() {
             self.traffic.on_event(self.now, endpoint, event);

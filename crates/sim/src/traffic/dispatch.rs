@@ -201,7 +201,7 @@ impl Traffic {
     pub(crate) fn salts(&self, slot: usize) -> [u32; 2] {
         let session = &self.pool.sessions[slot];
         let salts = self.flows[session.flow].salts(session.ordinal);
-        // Of siblings at an instant, the first acts first.
+        // Siblings have different seeds: none is always first at an instant.
         let subflow = self.pool.place_in_group(slot).map_or(0, |(_, subflow)| subflow);
         salts.map(|salt| salt.saturating_add(subflow as u32))
     }

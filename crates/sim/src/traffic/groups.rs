@@ -64,6 +64,8 @@ pub(super) struct GroupEnd {
 struct Held {
     since: Option<Time>,
     total: Duration,
+    /// Whether the application has left: nobody waits any more.
+    is_over: bool,
 }
 
 impl GroupEnd {
@@ -86,13 +88,18 @@ impl GroupEnd {
     /// Notes whether data waits here behind missing data.
     pub(super) fn note_held(&mut self, now: Time) {
         match (self.held.since, self.meta.held_bytes() > 0) {
-            (None, true) => self.held.since = Some(now),
+            (None, true) if !self.held.is_over => self.held.since = Some(now),
             (Some(since), false) => {
                 self.held.total += now.saturating_since(since);
                 self.held.since = None;
             }
             _ => {}
         }
+    }
+
+    /// Ends the wait for missing data: the application leaves.
+    pub(super) fn leave(&mut self, now: Time) {
+        self.held = Held { since: None, total: self.held_until(now), is_over: true };
     }
 
     /// Returns the time in which data waited here up to `now`.

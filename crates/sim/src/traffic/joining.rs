@@ -14,6 +14,12 @@ use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
 impl Traffic {
+    /// Returns the slot of the session that a subflow belongs to, and the number of the subflow.
+    #[cfg(test)]
+    pub(crate) fn place_in_group(&self, slot: usize) -> Option<(usize, usize)> {
+        self.pool.place_in_group(slot)
+    }
+
     /// Returns the entity of an endpoint in series and events: its flow, or its subflow.
     pub(crate) fn entity(&self, endpoint: EndpointId) -> FlowId {
         let host = &self.hosts[endpoint];

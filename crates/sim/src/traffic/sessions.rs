@@ -191,7 +191,9 @@ impl<'a> FlowSessions<'a> {
                 host.stopwatch = None;
             }
         }
-        self.pool.sessions[slot].is_released = true;
+        group.ends.iter_mut().for_each(|end| end.leave(now));
+        let slots = group.slots.clone();
+        slots.into_iter().for_each(|slot| self.pool.sessions[slot].is_released = true);
         self.pool.released.push_back(slot);
     }
 

@@ -4,6 +4,7 @@ mod bench;
 mod fairness;
 mod invariants;
 mod life;
+mod musts;
 mod reinjection;
 mod rules;
 mod single;

@@ -1,14 +1,16 @@
-//! Packets for several receivers, and losses, in the naive engine.
+//! Packets for several receivers, subflows over several paths, and losses, in the naive engine.
 
 use super::Reference;
 use crate::dictionary::Cause;
-use crate::ids::{FlowId, LinkId, MediumId, NodeId};
+use crate::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use crate::link::Losses;
 use crate::packet::{Packet, PacketKind};
 use crate::record::{LossPlace, LossSize};
+use crate::spec::Change;
 use crate::swarm::happening::Happening;
 use crate::swarm::receivers::{heads, leaving, losing, Step};
 use crate::swarm::routes::NaiveRoutes;
+use crate::traffic::event_kind;
 
 impl Reference<'_> {
     /// Returns the flow of a packet.
@@ -91,7 +93,64 @@ impl Reference<'_> {
             self.drops.add(place, flow, cause, packet.size());
             let offset = self.traffic.on_loss(self.now, &packet, cause, self.now);
             let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-            self.recorder.on_loss(self.now, place, flow, cause, lost);
+            let entity = self.traffic.entity_of[packet.lane()];
+            self.recorder.on_loss(self.now, place, entity, cause, lost);
+        }
+    }
+
+    /// A segment of a subflow has reached its host.
+    pub(super) fn receive_in_group(&mut self, packet: &Packet) {
+        self.traffic.group_receives(self.now, packet, &mut self.bodies);
+        self.drive_group(packet.endpoint());
+    }
+
+    /// Wakes an endpoint of a group. It sends before its siblings get data.
+    pub(super) fn act_in_group(&mut self, endpoint: EndpointId) {
+        self.traffic.wake_in_group(self.now, endpoint);
+        self.take_subflow_events(endpoint);
+        self.transmit_by_turns(endpoint);
+        self.transmit_subflow(endpoint);
+        self.drive_group(endpoint);
+    }
+
+    /// Sends what an end of a group has to send, and enters its wake-ups.
+    pub(super) fn drive_group(&mut self, endpoint: EndpointId) {
+        self.take_subflow_events(endpoint);
+        self.transmit_by_turns(endpoint);
+        self.traffic.group_events(self.now, endpoint, &mut self.recorder);
+        self.traffic.end_group_wait(self.now, endpoint, &mut self.recorder);
+        self.transmit_by_turns(endpoint);
+        self.traffic.settle_group(self.now, endpoint, &mut self.recorder);
+        let siblings: Vec<EndpointId> = self.traffic.siblings(endpoint).collect();
+        siblings.into_iter().for_each(|sibling| self.enter_end(sibling));
+        self.carry_out_tasks();
+    }
+
+    /// Notifies groups of a change of the network.
+    pub(super) fn tell_groups(&mut self, change: &Change) {
+        let told = self.traffic.tell_groups(self.now, change);
+        told.into_iter().for_each(|endpoint| self.enter_end(endpoint));
+    }
+
+    fn transmit_by_turns(&mut self, endpoint: EndpointId) {
+        while let Some(subflow) = self.traffic.next_subflow(self.now, endpoint) {
+            self.transmit_subflow(subflow);
+        }
+    }
+
+    fn transmit_subflow(&mut self, endpoint: EndpointId) {
+        self.transmit(endpoint);
+        self.take_subflow_events(endpoint);
+    }
+
+    fn take_subflow_events(&mut self, endpoint: EndpointId) {
+        while let Some(event) = self.traffic.hosts[endpoint].conn.poll() {
+            self.traffic.on_subflow_event(self.now, endpoint, event);
+            if self.traffic.hosts[endpoint].sends_data {
+                if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {
+                    self.note(self.traffic.entity(endpoint), kind, value);
+                }
+            }
         }
     }
 }
