@@ -49,6 +49,14 @@ struct Turns {
     left_in_round: usize,
 }
 
+impl Turns {
+    /// Begins the first round, of the steps that wait.
+    fn begin(&mut self) {
+        (self.are_taken, self.maker) = (true, None);
+        (self.rounds, self.left_in_round) = (0, self.waiting.len());
+    }
+}
+
 /// A link whose departures middleboxes watch.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
@@ -208,10 +216,16 @@ impl Boxes {
         self.turns.are_taken
     }
 
-    /// Puts a packet before the first middlebox of its node, in its direction.
-    pub(super) fn enter(&mut self, node: NodeId, packet: Packet) {
+    /// Returns the first step of a packet that enters a node, in its direction, and begins to take steps. `None`: steps are
+    /// taken already, and this one waits its turn.
+    pub(super) fn enter(&mut self, node: NodeId, packet: Packet) -> Option<BoxStep> {
         let first = if packet.is_to_sender() { self.count(node).wrapping_sub(1) } else { 0 };
-        self.turns.waiting.push_back((node, first, packet));
+        if self.turns.are_taken {
+            self.turns.waiting.push_back((node, first, packet));
+            return None;
+        }
+        self.turns.begin();
+        Some((node, first, packet))
     }
 
     /// Puts a packet before the next middlebox of its node, or behind the last.
@@ -221,20 +235,19 @@ impl Boxes {
         self.turns.waiting.push_back((node, next, packet));
     }
 
-    /// Begins to take steps, and returns the first. `None`: there is none, or steps are taken already.
+    /// Begins to take the steps that wait, and returns the first. `None`: there is none, or steps are taken already.
     pub(super) fn begin_steps(&mut self) -> Option<BoxStep> {
         if self.turns.are_taken {
             return None;
         }
-        self.turns.maker = None;
-        let first = self.turns.waiting.pop_front();
-        (self.turns.rounds, self.turns.left_in_round) = (0, self.turns.waiting.len());
-        self.turns.are_taken = first.is_some();
-        first
+        let first = self.turns.waiting.pop_front()?;
+        self.turns.begin();
+        Some(first)
     }
 
     /// Returns the next step. Without one, no more steps are taken. After a failure, all that wait are gone. Steps that cause
     /// each other without end are one.
+    #[inline]
     pub(super) fn next_step(&mut self, scenario: &Scenario, now: Time) -> Option<BoxStep> {
         let turns = &mut self.turns;
         let next = turns.waiting.pop_front();
@@ -299,13 +312,13 @@ impl Boxes {
     }
 
     /// Takes the actions of a middlebox that was called.
-    pub(super) fn take_actions(&mut self, node: NodeId, position: usize) -> Vec<Action> {
-        let actions = self.outbox.take();
-        let makes = |action: &Action| matches!(action, Action::Emit(_) | Action::Remake(_) | Action::SendBack(_));
-        if actions.iter().any(makes) {
-            self.turns.maker = Some((node, position));
-        }
-        actions
+    pub(super) fn take_actions(&mut self) -> Vec<Action> {
+        self.outbox.take()
+    }
+
+    /// Notes that a middlebox has made or turned a packet.
+    pub(super) fn note_maker(&mut self, node: NodeId, position: usize) {
+        self.turns.maker = Some((node, position));
     }
 
     /// Returns an emptied list of actions, to reuse its memory.

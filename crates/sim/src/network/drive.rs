@@ -134,9 +134,14 @@ impl Motion {
                 }
                 Task::Rearm(flow) => self.ends.rearm_flow(flow, &mut self.schedule),
                 Task::Send(path, size, of) => {
-                    let class = self.scenario.lanes[path.lane()].class;
-                    let packet = Packet::datagram(of, path.lane(), size, self.routes.first(path));
-                    self.depart(at, &mut packet.towards(path).in_class(class));
+                    let mut packet = Packet::datagram(of, path.lane(), size, self.routes.first(path))
+                        .towards(path)
+                        .in_class(self.scenario.lanes[path.lane()].class);
+                    self.ledger.sent += 1;
+                    if self.observers.is_any {
+                        self.show_sent(&packet);
+                    }
+                    self.launch(at, &mut packet);
                 }
                 Task::Enter(flow) => {
                     if let Some(mut packet) = self.ends.traffic.take_entering(self.now, flow) {

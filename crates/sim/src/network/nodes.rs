@@ -1,6 +1,6 @@
 //! Packets at nodes: they take their steps from middlebox to middlebox, and leave by the choice of the node.
 
-use super::boxes::NodeOutlook;
+use super::boxes::{BoxStep, NodeOutlook};
 use super::ends::Endpoints;
 use super::motion::Motion;
 use super::trouble::Trouble;
@@ -34,8 +34,10 @@ impl Motion {
         let words = match message {
             Some(Message::ToNode(recipient, words)) if recipient == node && boxes > 0 => words,
             _ => {
-                self.boxes.enter(node, packet);
-                return self.take_steps();
+                if let Some(first) = self.boxes.enter(node, packet) {
+                    self.take_steps(first);
+                }
+                return;
             }
         };
         let read = |motion: &mut Self, position| {
@@ -51,8 +53,8 @@ impl Motion {
 
     /// Passes packets from middlebox to middlebox, first come, first served, until no step waits at this instant. New steps
     /// wait their turn, so the answer of a host follows the step that caused it.
-    fn take_steps(&mut self) {
-        let mut next = self.boxes.begin_steps();
+    fn take_steps(&mut self, first: BoxStep) {
+        let mut next = Some(first);
         while let Some((node, position, packet)) = next {
             if self.boxes.trouble().is_some() {
                 self.boxes.clear();
@@ -105,16 +107,24 @@ impl Motion {
             self.links.losses.append(&mut losses);
             self.count_losses(link);
         }
+        if self.boxes.trouble().is_some() {
+            self.stop.get_or_insert(StopReason::Interrupted);
+        }
         if answer.is_some() {
             self.carry_out(node, position);
-            self.take_steps();
+            if let Some(first) = self.boxes.begin_steps() {
+                self.take_steps(first);
+            }
         }
         answer
     }
 
     fn carry_out(&mut self, node: NodeId, position: usize) {
-        let mut actions = self.boxes.take_actions(node, position);
+        let mut actions = self.boxes.take_actions();
         for action in actions.drain(..) {
+            if matches!(action, Action::Emit(_) | Action::Remake(_) | Action::SendBack(_)) {
+                self.boxes.note_maker(node, position);
+            }
             let packet = match action {
                 Action::Forward(packet) => packet,
                 Action::Remake(packet) if !self.ends.traffic.takes(&packet) => {
@@ -189,7 +199,6 @@ impl Motion {
         for position in 0..self.boxes.count(node) {
             if self.boxes.is_due(node, position, self.now) {
                 if is_endless {
-                    self.stop.get_or_insert(StopReason::Interrupted);
                     self.boxes.fail(&self.scenario, (node, position), self.now, Trouble::Endless);
                 }
                 self.call(node, position, 0, |middlebox, cx| middlebox.on_wakeup(cx));
