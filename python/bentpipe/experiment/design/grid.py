@@ -45,7 +45,7 @@ class Grid(Design["Sweep"]):
         self, scenario: Scenario, tell: Callable[[], object] = lambda: None, judgement: Judgement = DEFAULT
     ) -> None:
         self.scenario = scenario
-        # Time series would only cost memory. To read the scenario again without them takes as long as its first reading.
+        # Time series would only cost memory. Reading the scenario again without them takes as long as the first time.
         has_series = scenario.to_dict().get("record", {}).get("series")
         self._core = (scenario.replace("record.series", []) if has_series else scenario)._core
         text = self._core.sweep()
