@@ -80,7 +80,7 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
         Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only data that arrive before they are retransmitted do. Default: true; false (rfc, ns-2, windows-11, freebsd-14).
 
     sack_echo :
-        Whether the echoed timestamp also decides if SACKed data is the retransmission. While a lower segment is missing, a receiver echoes the timestamp of data before it, which is always earlier: a SACKed retransmission then proves no loss of what left before it, and only the timer repairs a lost retransmission. Without, the smallest round-trip time decides. Default: false; true (rfc, ns-2, windows-11, freebsd-14).
+        Whether the echoed timestamp also decides if SACKed data is the retransmission. While a segment is missing, a receiver echoes the timestamp of earlier data. So no SACK of a retransmission counts, and a lost retransmission may wait for the timer. Otherwise only the smallest round-trip time decides. Default: false; true (rfc, ns-2, windows-11, freebsd-14).
     """
 
     tlp: bool
@@ -588,6 +588,9 @@ class Rto(TypedDict, total=False):
     reduce_in_recovery :
         Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more. Default: false; true (rfc, ns-2, windows-11, freebsd-14).
 
+    whole_ack_undoes :
+        Whether an expiry is undone if its first ACK acknowledges all outstanding data, with SACK in use, and part of them was sent once only. The first segment may have been lost alone, so that RFC 5682 lets this ACK decide nothing. Default: true; false (rfc, ns-2, windows-11, freebsd-14).
+
     duplicates :
         Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`. Default: "restart".
     """
@@ -620,6 +623,7 @@ class Rto(TypedDict, total=False):
     forget_after: int
     reduce_again: bool
     reduce_in_recovery: bool
+    whole_ack_undoes: bool
     duplicates: Literal["restart", "continue", "ignore"]
 
 
