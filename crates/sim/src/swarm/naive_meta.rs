@@ -228,7 +228,8 @@ impl End {
         }
         self.una = self.una.max(ack);
         self.edge = self.edge.max(ack + window);
-        if self.is_old(subflow, segment) {
+        // A probe segment is acknowledged, and nothing else.
+        if !segment.flags.has(Flags::DUMMY) && self.is_old(subflow, segment) {
             return Ok(());
         }
         let (dsn, len) = (number(dss.dsn), u64::from(dss.len));
