@@ -1,5 +1,5 @@
-//! The endpoints of all flows, the contents of their packets, and the record of the run. They are given packets and instants,
-//! and are asked for packets. They know neither links nor nodes.
+//! The endpoints of all flows, the contents of their packets, and the record of the run. They take packets and instants,
+//! and give packets. They know neither links nor nodes.
 
 use crate::dictionary::EventKind;
 use crate::engine::{Schedule, Source};
@@ -19,10 +19,10 @@ pub(super) struct Endpoints {
     pub(super) recorder: Recorder,
 }
 
-/// The receiver of a packet that is no segment.
+/// The receiver of a datagram or a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Nobody expects it.
+    /// It has no receiver.
     ByNobody,
     /// An endpoint, which may act.
     By(EndpointId),
@@ -58,7 +58,7 @@ impl Endpoints {
         }
     }
 
-    /// Gives a connection a segment that has arrived. Returns false if nobody listens.
+    /// Gives a connection a segment that has arrived. Returns false if it does not listen.
     #[inline(always)]
     pub(super) fn handle(&mut self, at: Time, packet: &Packet) -> bool {
         let host = &mut self.traffic.hosts[packet.endpoint()];
@@ -77,7 +77,7 @@ impl Endpoints {
         true
     }
 
-    /// Gives a flow or an endpoint a packet that is no segment.
+    /// Gives a flow or an endpoint a datagram or a message.
     pub(super) fn receive(&mut self, at: Time, packet: &Packet) -> Received {
         match packet.kind() {
             PacketKind::Datagram => {

@@ -22,7 +22,7 @@ pub(super) struct Links {
     /// Packets on their way to links with several feeders.
     pub(super) inboxes: Vec<Inbox>,
     pub(super) windows: Windows,
-    /// Losses that nobody has counted yet.
+    /// Losses that wait to be counted.
     pub(super) losses: Losses,
 }
 
@@ -61,7 +61,7 @@ impl Links {
         Self { all, far_ends, inboxes, windows, losses: Losses::new() }
     }
 
-    /// Carries a packet across a chain of links in one step, and says why it stops. `at` and `link` are then those of the stop.
+    /// Carries a packet across a chain of links in one step, and returns why it stops. `at` and `link` are then those of the stop.
     /// `ARRIVES` also carries it to an endpoint, unless it `moves_others`.
     #[inline(always)]
     pub(super) fn carry<const ARRIVES: bool>(

@@ -46,7 +46,7 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// Nothing moves yet. `boxes` are the middleboxes of each node, `acts` tests whether a node has any or makes copies,
+    /// Builds the parts at time zero. `boxes` are the middleboxes of each node, `acts` tests whether a node has any or makes copies,
     /// `resets`: whether it has some that may reset connections. `are_real`: middleboxes act on real packets.
     pub(super) fn of(
         scenario: &Arc<Scenario>,
@@ -115,7 +115,7 @@ impl Motion {
         }
     }
 
-    /// Sets the horizon anew. Nothing is due before `now`.
+    /// Computes the horizon again. Nothing is due before `now`.
     pub(super) fn review(&mut self, now: Time) {
         let is_watched = !self.ports.is_empty() || self.observers.is_any;
         self.bounds.update(now, self.ends.recorder.next_wakeup(), is_watched, &self.ends.traffic);

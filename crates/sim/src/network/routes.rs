@@ -56,7 +56,7 @@ impl Routes {
             ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
             copies: PacketCopies::default(),
         };
-        // Where a host decides for one path of a flow, it decides for all: no segment overtakes one that waits there for its turn.
+        // Where a host decides for one path of a flow, it decides for all: no segment overtakes another segment that waits there.
         let of_flow = |path: PathId| (scenario.lanes[path.lane()].flow, path.is_back());
         let deciding: BTreeSet<_> = changing.keys().copied().map(of_flow).collect();
         for path in scenario.paths() {

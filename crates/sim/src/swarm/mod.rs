@@ -194,8 +194,8 @@ fn assert_complete(scenario: &Scenario) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Regression: networks with several paths that differed. A segment overtook its sibling at a host; a subflow read messages after
-/// the application had left; data waited for an application that had left.
+/// Regression: networks with several paths that differed. A segment overtook its sibling at a host. After the application had left,
+/// a subflow read messages, and data waited.
 #[test]
 fn several_paths_that_differed_agree() {
     for (seed, flows, seconds, features) in [
@@ -208,7 +208,7 @@ fn several_paths_that_differed_agree() {
     }
 }
 
-/// Returns the differences between a network of several paths and what a naive meta makes of its packets.
+/// Returns the differences between a network of several paths and a naive meta that sees its packets.
 fn faults_of_paths(sketch: &Sketch) -> Vec<String> {
     let mut scenario = paths::of(sketch);
     scenario.record.series = vec!["events".to_owned()];
@@ -221,8 +221,8 @@ fn faults_of_paths(sketch: &Sketch) -> Vec<String> {
     naive.faults(&scenario, &result, ended)
 }
 
-/// Regression: networks whose naive meta was wrong. Probe segments leave the timestamp as it is. Nobody waits after an
-/// application has left a connection that gave up.
+/// Regression: networks whose naive meta was wrong. Probe segments leave the timestamp as it is. An application that has
+/// left a connection does not wait for data.
 #[test]
 fn several_paths_whose_naive_meta_differed_agree() {
     for (seed, flows, seconds, features) in
@@ -314,7 +314,7 @@ proptest! {
         assert_specified(&sketch, &paths::of(&sketch))?;
     }
 
-    /// Data over several paths arrive once and in order, whatever is lost, late, doubled, closed or reinjected.
+    /// Data over several paths arrive once and in order, with losses, delays, copies, ends and reinjections.
     #[test]
     fn several_paths_are_as_a_naive_meta_finds_them(sketch in sketch()) {
         let faults = faults_of_paths(&sketch);

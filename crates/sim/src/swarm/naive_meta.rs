@@ -145,7 +145,7 @@ impl End {
         }
         self.acked = number(dss.data_ack);
         let (dsn, len) = (number(dss.dsn), u64::from(dss.len));
-        // A keepalive may have a byte that is no data.
+        // The byte of a keepalive may carry no data.
         if dss.len != segment.len && dss.len > 0 {
             return Err(format!("a mapping of {len} B for {} B", segment.len));
         }

@@ -64,7 +64,7 @@ pub(super) struct GroupEnd {
 struct Held {
     since: Option<Time>,
     total: Duration,
-    /// Whether the application has left: nobody waits any more.
+    /// Whether the application has left. Then data do not wait.
     is_over: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 use bentpipe_cc::{CongestionControl, Insides, RateSample};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 
-/// What a connection knows.
+/// The state of a connection, for queries.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     life: &'a Life,

@@ -1,4 +1,4 @@
-//! What happens by plan in the naive engine: superframes and frames of media, and changes of the timeline.
+//! Planned events of the naive engine: superframes and frames of media, and changes of the timeline.
 
 use super::Reference;
 use crate::ids::{LinkId, MediumId};

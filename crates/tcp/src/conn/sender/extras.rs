@@ -87,7 +87,7 @@ impl Extras {
         self.0.as_deref_mut()
     }
 
-    /// Returns the parts, for one that is on.
+    /// Returns the parts, for a part that is on.
     pub(super) fn for_part(&mut self) -> &mut SenderExtras {
         self.0.get_or_insert_with(Box::default)
     }
@@ -141,7 +141,7 @@ impl Extras {
         self.get()?.notified.as_ref()
     }
 
-    /// The same, to change it.
+    /// Returns the notified state, to change it.
     pub(super) fn notified_mut(&mut self) -> Option<&mut Notified> {
         self.get_mut()?.notified.as_mut()
     }
@@ -156,7 +156,7 @@ impl Extras {
         self.get()?.feedback.as_ref()
     }
 
-    /// The same, to change it.
+    /// Returns the feedback, to change it.
     pub(super) fn feedback_mut(&mut self) -> Option<&mut WindowFeedback> {
         self.get_mut()?.feedback.as_mut()
     }
@@ -166,7 +166,7 @@ impl Extras {
         self.get()?.resume.as_deref()
     }
 
-    /// The same, to change it.
+    /// Returns the careful resume, to change it.
     pub(super) fn resume_mut(&mut self) -> Option<&mut Resume> {
         self.get_mut()?.resume.as_deref_mut()
     }
@@ -351,7 +351,7 @@ impl Extras {
         self.get()?.mapped.as_deref()
     }
 
-    /// The same, to change it.
+    /// Returns the state of a subflow, to change it.
     #[inline]
     pub(crate) fn mapped_mut(&mut self) -> Option<&mut Mapped> {
         self.get_mut()?.mapped.as_deref_mut()

@@ -33,9 +33,9 @@ pub(crate) struct WindowFeedback {
 
 /// Judgement of a partial ACK about the loss before it.
 pub(super) enum Partial {
-    /// As before.
+    /// The loss counts as before.
     Nothing,
-    /// It was no link error after all.
+    /// The loss was congestion after all.
     Congestion,
     /// It was one.
     Error {
@@ -49,7 +49,7 @@ pub(super) enum Partial {
 }
 
 impl WindowFeedback {
-    /// As the configuration has it.
+    /// Returns the feedback of a configuration.
     pub(super) fn of(config: &Config) -> Option<Self> {
         let Feedback::RefwaPlus(config) = config.feedback else { return None };
         let (normal, resent_at) = (None, Time::ZERO);
@@ -129,7 +129,7 @@ impl WindowFeedback {
         self.is_error && self.config.resend == Resend::Bulk
     }
 
-    /// What the evidence shows to be lost leaves again, immediately.
+    /// Retransmits immediately the data that the evidence shows to be lost.
     pub(super) fn resend(
         &mut self,
         now: Time,

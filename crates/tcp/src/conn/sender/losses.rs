@@ -1,4 +1,4 @@
-//! Losses: what finds them, the episode that repairs them, and what undoes it. Answers questions about what may leave
+//! Losses: their detection, the episode that repairs them, and its undo. Answers questions about what may leave
 //! meanwhile; the sender asks with the facts of the other parts.
 
 use super::ack::{AckFacts, SackRanges};
@@ -15,7 +15,7 @@ use crate::conn::timers::{Timer, Timers};
 use bentpipe_cc::{Cc, CongestionControl};
 use bentpipe_units::Time;
 
-/// What is known of losses, and how they are repaired.
+/// Known losses and their repair.
 #[derive(Clone, Debug)]
 pub(crate) struct Losses {
     pub(super) episode: Episode,

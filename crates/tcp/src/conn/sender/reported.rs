@@ -47,7 +47,7 @@ pub(super) enum Rest {
 }
 
 impl Notified {
-    /// As the configuration has it.
+    /// Returns the copies of a configuration.
     pub(crate) fn of(config: &Config) -> Option<Self> {
         config.heeds_notices().then(Self::default)
     }
@@ -111,7 +111,7 @@ impl Notified {
         }
     }
 
-    /// The segment of which a copy leaves now, if it is still outstanding.
+    /// Returns the segment whose copy leaves now, if it is still outstanding.
     pub(super) fn take_copy(&mut self, board: &Scoreboard) -> Option<u64> {
         let (index, left) = self.copies.take()?;
         if board.sent.range_of(index).len == 0 || board.sent.is_sacked(index) {

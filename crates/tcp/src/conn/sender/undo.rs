@@ -237,7 +237,7 @@ impl Undo {
         let delivery = board.delivery();
         let is_second = *frto == Frto::SecondAck;
         if space.una >= saved.nxt {
-            // Everything is acknowledged. Nothing but the first segment was sent again. If the second ACK shows this, the rest was
+            // Everything is acknowledged. Only the first segment was retransmitted. If the second ACK shows this, the rest was
             // late. If the first one does, that segment alone may have been lost.
             *frto = Frto::Off;
             let is_late = is_second || whole_ack_undoes && has_sack && delivery.original_start < saved.nxt;

@@ -1,4 +1,4 @@
-//! What RFC 8684 requires of any connection, seen in the segments that leave.
+//! Requirements of RFC 8684 for any connection, seen in the segments that leave.
 
 use super::bench::{at, mapping, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
 use crate::multi::{MultiConfig, SchedulerConfig, SchedulerKind};
@@ -74,7 +74,7 @@ fn rfc8684_3_3_6_a_subflow_repeats_what_another_has_delivered() {
     assert_eq!(world.acked(CLIENT, 1), 5 * SMSS);
 }
 
-/// Nothing but the handshake leaves on a subflow that joins before the fourth segment has arrived: 40 + 200 ms.
+/// Only the handshake leaves on a subflow that joins before the fourth segment has arrived: 40 + 200 ms.
 #[test]
 fn rfc8684_3_2_no_data_leaves_before_the_fourth_segment() {
     let mut world = world_of(SchedulerKind::RoundRobin, vec![Path::of(20), Path::of(50)]);

@@ -1,4 +1,4 @@
-//! The segments outstanding, in the order of sequence, and what each of them says of itself. Sums over them are the scoreboard's.
+//! The segments outstanding, in the order of sequence, with the state of each. Sums over them are the scoreboard's.
 
 use super::{Sent, SeqRange, LOST, PENDING, SACKED};
 use bentpipe_units::Time;
