@@ -68,7 +68,7 @@ impl<'a> TrafficReport<'a> {
         let multi = self.flows[flow].multi.as_ref()?;
         let mut totals = multi.totals();
         for (session, group) in self.groups_of(flow) {
-            add_session(&mut totals, now, (session.ordinal, group), &self.hosts);
+            add_session(&mut totals, now, (session.ordinal, group), self.hosts);
             for (subflow, slot) in group.slots.iter().enumerate() {
                 let mut downtime = multi.paths[subflow].downtime.clone();
                 for times in self.hosts.pair(*slot).into_iter().filter_map(|host| host.times_until(now, &mut downtime))
