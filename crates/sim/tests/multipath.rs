@@ -272,9 +272,12 @@ fn every_session_hears_of_a_change() {
     assert_eq!(result.completions.whole("transfers")[0], 2);
 }
 
+/// Segments with their subflow.
+type Segments = Vec<(u8, Option<Segment>)>;
+
 /// Segments in the order in which they leave the host that opens, and reach the other.
 #[derive(Clone, Debug, Default)]
-struct Order(Arc<Mutex<[Vec<(u8, Option<Segment>)>; 2]>>);
+struct Order(Arc<Mutex<[Segments; 2]>>);
 
 impl Order {
     fn note(&self, packet: &Sighting, place: usize) {
