@@ -95,11 +95,12 @@ def test_the_kernel_opens_a_subflow_on_each_path(kernel):
     trips = dict(ends.select("flow", "min_rtt_s").iter_rows())
     assert 0.041 < trips["get.leo"] < 0.1
     assert 0.201 < trips["get.vsat"] < 0.3
-    data = found.multipath.filter(pl.col("host") == "server")["acked_bytes"].max()
-    # The connection is sampled after its subflows: on a busy machine more has arrived by then.
-    assert data <= 1.05 * sum(acked.values())
+    data = found.multipath.filter(pl.col("host") == "server").sort("time_s")["acked_bytes"]
+    # A sample of the connection comes after that of its subflows: those of the next one have at least as much.
+    assert len(data) > 1
+    assert data[-2] <= sum(acked.values())
     # More than the faster path has alone: 8 Mbit/s for 4 s.
-    assert data > 4e6
+    assert data[-1] > 4e6
 
 
 def test_a_backup_carries_data_only_while_no_other_path_does(kernel):

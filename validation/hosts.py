@@ -84,14 +84,33 @@ OTHER: dict[str, str] = {
 }
 """Another value of each row."""
 
-PARTS: dict[str, tuple[str, dict[str, str]]] = {
-    "cc": ("cubic", {"after_rto": '"rfc"', "first_growth": "0.0"}),
-    "recovery": ("rack", {"undo_shows_reordering": "false", "sack_echo": "true"}),
+PARTS: dict[str, tuple[str, str]] = {
+    "cc.after_rto": ("cubic", '"rfc"'),
+    "cc.first_growth": ("cubic", "0.0"),
+    "cc.needs_ssthresh": ("hybla", "true"),
+    "cc.quantum": ("bbr1", '"segment"'),
+    "recovery.undo_shows_reordering": ("rack", "false"),
+    "recovery.sack_echo": ("rack", "true"),
+    "challenge_acks.limit": ("", "10"),
+    "challenge_acks.interval": ("", '"1 ms"'),
+    "auto_buffer.start": ("", '"3000 B"'),
+    "auto_buffer.limit": ("", '"131072 B"'),
+    "auto_buffer.growth": ("", '"twice"'),
+    "auto_send_buffer.start": ("", '"3000 B"'),
+    "auto_send_buffer.limit": ("", '"128000 B"'),
 }
-"""Rows with keys that a preset sets, too: the kind that has these keys, and another value of each."""
+"""Keys in the table of a row: the kind of table that has the key, and another value."""
+
+OWN_KINDS = ("cubic", "rack")
+"""Kinds of the preset itself: a case without the row has them."""
 
 REASONS: dict[str, str] = {
     "slow_start": "HyStart depends on samples of many round trips: see the recorded runs of a kernel.",
+    "cc.needs_ssthresh": "The measured kernel has no Hybla: read in its source.",
+    "cc.quantum": "Segmentation offload shows at rates above those of a script.",
+    "auto_buffer.limit": "The kernel counts its own memory in a buffer, so that windows of scripts differ from it.",
+    "auto_buffer.growth": "The kernel counts its own memory in a buffer, so that windows of scripts differ from it.",
+    "auto_send_buffer.limit": "A flight of 4 MiB is more than a script carries.",
     "acceptable_acks": "An ACK is too old only after a transfer of more than the largest window.",
 }
 """Rows that may be without a case."""
@@ -99,33 +118,42 @@ REASONS: dict[str, str] = {
 
 def rows(like: str) -> list[tuple[str, str, str]]:
     """Key, value and source of each value that a preset sets."""
-    found, table = [], ""
+    found, table, declared = [], "", declare_values(like)
     for line in bp.loads(PATH.format(like=like)).resolve().splitlines():
         if line.startswith("["):
             table = line.strip("[]")
         elif table.split(".")[0] == "tcp" and (row := ROW.match(line)) and row["like"] == like:
             key = f"{table}.{row['key']}".removeprefix("tcp.")
             found.append((key, row["value"], row["source"]))
-            found += [
-                (f"{key}.{part}", *declared)
-                for part in PARTS.get(key, ("", {}))[1]
-                if (declared := declaration(part, like))
-            ]
+            found += [(part, *values) for part, values in declared.items() if part.startswith(f"{key}.")]
     return found
 
 
-def declaration(key: str, like: str, schema: Any = None) -> tuple[str, str] | None:
-    """Value and source of a key in the schema, if a preset sets it. Keys of this name are alike wherever they are."""
-    schema = bp.schema() if schema is None else schema
-    if isinstance(schema, list):
-        return next(filter(None, (declaration(key, like, each) for each in schema)), None)
-    if not isinstance(schema, dict):
-        return None
-    of_host = schema.get("properties", {}).get(key, {}).get("x-defaults", {}).get(like, {})
-    origin = of_host.get("x-origin", "")
-    if origin.startswith(f"{like}: "):
-        return json.dumps(of_host["default"]), origin.removeprefix(f"{like}: ")
-    return declaration(key, like, list(schema.values()))
+def declare_values(like: str) -> dict[str, tuple[str, str]]:
+    """Value and source of each key of `[tcp]` that a preset sets, as the schema declares them."""
+    schema, found = bp.schema(), {}
+
+    def walk(node: Any, names: tuple[str, ...]) -> None:
+        if isinstance(node, list):
+            for each in node:
+                walk(each, names)
+        if not isinstance(node, dict):
+            return
+        if reference := node.get("$ref"):
+            walk(schema["$defs"][reference.rpartition("/")[2]], names)
+        of_host = node.get("x-defaults", {}).get(like, {})
+        source = of_host.get("x-origin", "")
+        if source.startswith(f"{like}: "):
+            found[".".join(names)] = (json.dumps(of_host["default"]), source.removeprefix(f"{like}: "))
+        for key, inner in node.items():
+            if key == "properties":
+                for name, each in inner.items():
+                    walk(each, (*names, name))
+            elif key not in ("x-defaults", "$defs"):
+                walk(inner, names)
+
+    walk(schema["properties"]["tcp"], ())
+    return found
 
 
 def cases() -> list[tuple[str, str]]:
@@ -149,16 +177,20 @@ def held(key: str, known: list[tuple[str, str]]) -> list[str]:
 
 
 def with_other(key: str, text: str) -> str | None:
-    """A case with another value of a key. None for a case that sets the key itself."""
-    table, _, part = key.rpartition(".")
-    line = f"{key} = {OTHER.get(key)}"
-    if table in PARTS:
-        kind, others = PARTS[table]
-        of_case = re.search(rf'(?m)^{table} = {{ kind = "{kind}".*(?= }}$)', text)
-        if of_case:
-            return None if part in of_case[0] else text.replace(of_case[0], f"{of_case[0]}, {part} = {others[part]}")
-        key, line = table, f'{table} = {{ kind = "{kind}", {part} = {others[part]} }}'
-    if re.search(rf"(?m)^{re.escape(key)}\b", text):
+    """A case with another value of a key. None for a case that sets the key itself, or that is without it."""
+    table, line = key, f"{key} = {OTHER.get(key)}"
+    if key in PARTS:
+        (kind, value), (table, _, part) = PARTS[key], key.rpartition(".")
+        inside = re.search(rf"(?m)^{re.escape(table)} = {{ (.*) }}$", text)
+        if inside and f'kind = "{kind}"' in inside[0] and f"{part} = " not in inside[1]:
+            return text.replace(inside[0], f"{table} = {{ {inside[1]}, {part} = {value} }}")
+        named = f'kind = "{kind}", ' if kind else ""
+        line = f"{table} = {{ {named}{part} = {value} }}"
+        if f'{table} = "{kind}"\n' in text:
+            return text.replace(f'{table} = "{kind}"\n', f"{line}\n", 1)
+        if kind not in ("", *OWN_KINDS):
+            return None
+    if re.search(rf"(?m)^{re.escape(table)}\b", text):
         return None
     return text.replace('like = "linux-6"\n', f'like = "linux-6"\n{line}\n', 1)
 

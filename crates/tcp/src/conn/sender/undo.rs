@@ -234,17 +234,17 @@ impl Undo {
         if *frto == Frto::Off {
             return nothing;
         }
-        let delivery = board.delivery();
         let is_second = *frto == Frto::SecondAck;
-        if space.una >= saved.nxt {
-            // Everything is acknowledged. Only the first segment was retransmitted. If the second ACK shows this, the rest was
-            // late. If the first one does, that segment alone may have been lost.
-            *frto = Frto::Off;
-            let is_late = is_second || whole_ack_undoes && has_sack && delivery.original_start < saved.nxt;
-            return Judgement { is_spurious: is_late, ..nothing };
-        }
         let was_recovering = saved.episode.phase.is_recovery();
-        if has_sack && delivery.original_start < saved.nxt && (is_second || !was_recovering) {
+        let delivery = board.delivery();
+        let shows_original = delivery.original_start < saved.nxt && (is_second || !was_recovering);
+        if space.una >= saved.nxt {
+            // Everything is acknowledged. If the first ACK does this, the first segment alone may have been lost.
+            *frto = Frto::Off;
+            let is_spurious = if has_sack { shows_original && (is_second || whole_ack_undoes) } else { is_second };
+            return Judgement { is_spurious, ..nothing };
+        }
+        if has_sack && shows_original {
             return Judgement { is_spurious: true, ..nothing };
         }
         if facts.newly_acked == 0 {

@@ -660,6 +660,39 @@ fn rfc5682_3_1_sack_decides_at_once() {
     assert!(s.is_undone());
 }
 
+/// One ACK may acknowledge all outstanding data. As the second ACK it shows that the originals arrived, unless a fast recovery
+/// before the timeout had retransmitted them. As the first ACK it does so only for hosts like Linux.
+#[test]
+fn rfc5682_3_1_an_ack_of_everything_shows_whether_originals_arrived() {
+    let after_timeout = |after_recovery: bool, whole_ack_undoes: bool| {
+        let mut s = Bench::new(CcKind::Sack, 10, |config| {
+            config.spurious_detection = SpuriousDetection::Frto;
+            config.rto.whole_ack_undoes = whole_ack_undoes;
+        });
+        s.send(10);
+        if after_recovery {
+            let resent: Vec<u64> = [5, 7, 10].iter().flat_map(|&right| s.ack(0, &[(2, right)])).collect();
+            assert_eq!(resent, [0, 1]);
+        }
+        assert_eq!(s.time_out(), [0]);
+        s
+    };
+    for whole_ack_undoes in [false, true] {
+        for after_recovery in [false, true] {
+            let mut s = after_timeout(after_recovery, whole_ack_undoes);
+            assert_eq!(s.send(10), []);
+            let sacked: &[(u64, u64)] = if after_recovery { &[(2, 10)] } else { &[] };
+            assert_eq!(s.ack(1, sacked), [10, 11]);
+            s.ack(12, &[]);
+            assert_eq!(s.is_undone(), !after_recovery, "the second ACK");
+
+            let mut s = after_timeout(after_recovery, whole_ack_undoes);
+            s.ack(10, &[]);
+            assert_eq!(s.is_undone(), whole_ack_undoes && !after_recovery, "the first ACK");
+        }
+    }
+}
+
 /// Test 6: with one segment outstanding F-RTO cannot tell.
 #[test]
 fn rfc5682_2_1_nothing_to_tell_at_the_tail() {

@@ -168,6 +168,7 @@ pub(crate) trait Detect {
     fn has_sack_echo(&self) -> bool {
         true
     }
+
     /// An ACK was answered, or new data left: schedule a probe. Returns where a loss was that a probe has repaired.
     fn after_ack(&mut self, view: &View<'_>, facts: &AckFacts, board: &Scoreboard, timers: &mut Timers) -> Option<u64> {
         let _ = (view, facts, board, timers);
