@@ -99,7 +99,7 @@ def server(folder, *arguments):
 class Page:
     """A page of the studio in a browser, with its messages and requests."""
 
-    def __init__(self, visitor, url):
+    def __init__(self, visitor, url, ready=".page-valid"):
         self.page, self.printed, self.hosts = visitor.new_page(), [], set()
         self.page.set_viewport_size({"width": 1280, "height": 720})
         self.page.emulate_media(color_scheme="light")
@@ -109,7 +109,7 @@ class Page:
         self.page.on("request", lambda request: self.hosts.add(request.url.partition("//")[2].partition("/")[0]))
         self.url = url
         self.page.goto(url)
-        self.page.wait_for_selector(".page-valid")
+        self.page.wait_for_selector(ready)
 
     def __enter__(self):
         return self

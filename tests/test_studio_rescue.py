@@ -123,6 +123,41 @@ class Rescued(Page):
         self.until(f"studio.connection.state === '{name}'")
 
 
+class Withheld:
+    """A browser that gets nothing from the server's socket until it is let through."""
+
+    def __init__(self, visitor):
+        self._visitor, self._held = visitor, []
+
+    def new_page(self):
+        page = self._visitor.new_page()
+        page.route_web_socket("**/*", self._connect)
+        return page
+
+    def _connect(self, browser):
+        server = browser.connect_to_server()
+        server.on_message(lambda said: browser.send(said) if self._held is None else self._held.append((browser, said)))
+
+    def let_through(self):
+        held, self._held = self._held, None
+        for browser, said in held:
+            browser.send(said)
+
+
+def test_what_is_typed_before_the_connection_stays(visitor, folder):
+    browser = Withheld(visitor)
+    with (
+        server(folder, "short.toml") as (_, host, token),
+        Rescued(browser, f"http://{host}/{token}/", ready=".cm-content") as page,
+    ):
+        page.type(TYPED)
+        browser.let_through()
+        page.page.wait_for_selector(".page-file >> text=(changed)")
+        assert "Typed while offline" in page.text()
+        page.button("Save").click()
+        wait_until(lambda: (folder / "short.toml").read_text() == TYPED, "the text is saved")
+
+
 def test_a_busy_page_keeps_its_connection(visitor, folder):
     # The page is busy for longer than the period of the server's questions and the former longest wait together.
     with brief_server(folder, reconnect_s=120, ping_s=0.2, silent_s=60) as (_, url), Rescued(visitor, url) as page:

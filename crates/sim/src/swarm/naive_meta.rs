@@ -338,7 +338,7 @@ impl Watching {
                 result.flows.real("hol_held_s")[row],
             );
             // An application that leaves after a failure does not wait for the rest.
-            let is_left = result.flows.text("outcome")[row] != "completed"
+            let is_left = result.flows.text("outcome")[row] == "aborted"
                 || of_flow.iter().any(|end| end.held_since.is_some() || !end.resets.is_empty());
             if found > held + 1e-9 || !is_left && found < held - 1e-9 {
                 faults.push(format!("{name}: hol_held_s is {found} instead of {held}"));

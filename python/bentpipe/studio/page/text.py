@@ -31,6 +31,7 @@ class TextPanel:
     def __init__(self, session: Session, view: View) -> None:
         self._session, self._view = session, view
         self._is_ours = False
+        self._is_in_browser = False
         keymap: dict[str, Any] = {"Mod-s": self.save, "Mod-Enter": lambda: session.start_run()}
         with ui.row().classes("page-tools"):
             self._file = ui.label().classes("page-file").mark("file")
@@ -46,11 +47,15 @@ class TextPanel:
         )
         # An update of any property would replace the text in the editor by the older one of the server.
         self.editor._update_method = None
+        ui.context.client.on_connect(self._arrive)
         session.on("scheme", lambda: self.editor.set_theme(THEMES[session.is_dark]))
         session.on("opened", self._show)
         session.on("checked", self._mark)
         session.on("saved", self._name)
         session.on("text", self._name)
+
+    def _arrive(self) -> None:
+        self._is_in_browser = True
 
     def _handle_typing(self) -> None:
         if not self._is_ours:
@@ -63,7 +68,9 @@ class TextPanel:
             self._is_ours = True
             self.editor.value = session.text
             self._is_ours = False
-            self.editor.run_method("setEditorValue", session.text)
+            # The first text comes with the page: a message would arrive later, over what is typed by then.
+            if self._is_in_browser:
+                self.editor.run_method("setEditorValue", session.text)
         self.editor.set_enabled(not session.is_fixed)
         self._name()
 
