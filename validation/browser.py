@@ -1,6 +1,7 @@
 """Compares real pages behind a hub with simulated ones: a home of the bundled scenario `geo-access`, in real time.
 
-    python -m validation.browser          # half an hour; needs Linux, Chromium and private namespaces
+    python -m validation.browser                # half an hour; needs Linux, Chromium and private namespaces
+    python -m validation.browser --simulated    # the simulated pages only: some minutes
     python -m tools.docs browser          # after that: the table of the guide "Load a page over GEO in your browser"
 
 The real packets of one home wait for the grants of the scenario, and 39 simulated homes read pages beside it. The
@@ -31,7 +32,7 @@ from bentpipe.statistics.estimates import estimate
 from validation import kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 CONFIDENCE = 0.95
 LOADS = 6
@@ -178,14 +179,14 @@ def interval(values: list[float]) -> list[float | None]:
     return [known.mean, known.low, known.high, len(values)]
 
 
-def main() -> None:
-    """Measure and keep the numbers."""
-    numbers: dict[str, Any] = {}
+def main(programs: Iterable[str] = PROGRAMS) -> None:
+    """Measure and keep the numbers; real loads by these programs."""
+    numbers: dict[str, Any] = kept.load("browser")
     for way in WAYS:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             ours = list(pool.map(lambda seed, way=way: simulated(way, seed), SEEDS))
-        numbers[way] = {"simulated_s": interval(ours)}
-        for program in PROGRAMS:
+        numbers.setdefault(way, {})["simulated_s"] = interval(ours)
+        for program in programs:
             found = [trusted(program, way, seed) for seed in range(1, LOADS + 1)]
             numbers[way][f"{program}_s"] = interval([page_s for page_s, _ in found if np.isfinite(page_s)])
             numbers[way][f"{program}_repeated"] = sum(attempts for _, attempts in found)
@@ -194,5 +195,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    kept.begin(__doc__)
-    main()
+    kept.begin(__doc__, "--simulated")
+    main(() if "--simulated" in sys.argv else PROGRAMS)
