@@ -65,7 +65,7 @@ class Run:
     """A run of the path with the values inside the congestion control."""
 
     def __init__(self, version: str, sets: dict[str, Any], seconds: float) -> None:
-        scenario = bp.load(PATH, {"tcp.cc": version, "duration": f"{seconds} s", **sets})
+        scenario = bp.load(PATH, {"tcp.cc": version, "duration": f"{seconds:.6f} s", **sets})
         self.seconds = seconds
         self.result = bp.run(scenario, series=SERIES)
         self.flow = self.result.flows.row(0, named=True)
