@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -289,6 +290,44 @@ def test_undo_restores_what_apply_found_byte_for_byte(changes, prefix, found, tm
         assert changed != before or "tcp.cc" in changes
         assert after == before
         assert not (tmp_path / "saved").exists()
+
+
+THROUGH = """
+place() { unshare --net sleep 100 & while [ "$(readlink /proc/$!/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done; }
+attach() {
+    ip link add "$2" type veth peer name p netns "$1"
+    ip addr add "$3.1/24" dev "$2"
+    ip link set "$2" up
+    nsenter -t "$1" -n sh -c "ip link set lo up; ip addr add $3.2/24 dev p; ip link set p up; ip route add default via $3.1"
+}
+place; client=$!
+place; server=$!
+trap 'kill $client $server' EXIT
+attach $client c 10.1.0
+attach $server s 10.2.0
+sysctl -qw net.ipv4.ip_forward=1
+nsenter -t $server -n "$PYTHON" -m http.server -d served > served.log 2>&1 &
+trap "kill $client $server $!" EXIT
+until nsenter -t $client -n "$PYTHON" -c 'import socket; socket.create_connection(("10.2.0.2", 8000))' 2>/dev/null; do sleep 0.1; done
+download() { nsenter -t $client -n "$PYTHON" -c '
+from urllib.request import urlopen
+print(urlopen("http://10.2.0.2:8000/bytes", timeout=20).read() == open("served/bytes", "rb").read())'; }
+opened() { awk '/^Tcp: [0-9]/ { print $6 }' /proc/net/snmp; }
+"""
+"""A client and a server on both sides of the host; `opened` is the number of connections that the host has opened."""
+
+
+@needs_namespace
+@pytest.mark.skipif(not shutil.which("pepsal"), reason="PEPsal is not installed")
+def test_a_real_proxy_splits_connections_until_it_is_undone(found, tmp_path):
+    scripts(STEADY, {"node.b.middlebox": [{"kind": "split"}]}, tmp_path, found)
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "bytes").write_bytes(os.urandom(5_000_000))
+    commands = "download; opened; sh apply.sh b; download; opened; sh undo.sh; download; opened"
+    done = in_namespace(f"PYTHON={sys.executable}\n{THROUGH}\n{commands}", tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.replace("the host is as before\n", "").split()
+    assert said == ["True", "0", "True", "1", "True", "1"]
 
 
 @needs_namespace
