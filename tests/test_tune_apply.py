@@ -293,12 +293,15 @@ def test_undo_restores_what_apply_found_byte_for_byte(changes, prefix, found, tm
 
 
 THROUGH = """
-place() { unshare --net sleep 100 & while [ "$(readlink /proc/$!/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done; }
+net() { readlink "/proc/$1/ns/net"; }
+place() { unshare --net sleep 100 & while [ "$(net $!)" = "$(net $$)" ]; do sleep 0.01; done; }
 attach() {
     ip link add "$2" type veth peer name p netns "$1"
     ip addr add "$3.1/24" dev "$2"
     ip link set "$2" up
-    nsenter -t "$1" -n sh -c "ip link set lo up; ip addr add $3.2/24 dev p; ip link set p up; ip route add default via $3.1"
+    nsenter -t "$1" -n ip addr add "$3.2/24" dev p
+    nsenter -t "$1" -n ip link set p up
+    nsenter -t "$1" -n ip route add default via "$3.1"
 }
 place; client=$!
 place; server=$!
@@ -308,7 +311,8 @@ attach $server s 10.2.0
 sysctl -qw net.ipv4.ip_forward=1
 nsenter -t $server -n "$PYTHON" -m http.server -d served > served.log 2>&1 &
 trap "kill $client $server $!" EXIT
-until nsenter -t $client -n "$PYTHON" -c 'import socket; socket.create_connection(("10.2.0.2", 8000))' 2>/dev/null; do sleep 0.1; done
+reach() { nsenter -t $client -n "$PYTHON" -c 'import socket; socket.create_connection(("10.2.0.2", 8000))'; }
+until reach 2> /dev/null; do sleep 0.1; done
 download() { nsenter -t $client -n "$PYTHON" -c '
 from urllib.request import urlopen
 print(urlopen("http://10.2.0.2:8000/bytes", timeout=20).read() == open("served/bytes", "rb").read())'; }
