@@ -333,6 +333,29 @@ def test_the_captures_of_a_simulated_run_have_what_its_tables_have(tmp_path):
     assert other.bytes.sum() == pytest.approx(load.bytes.sum(), rel=0.01)
 
 
+SLOW = 'rate = "2 Mbit/s"\nqueue = "60 kB"\n[flow'
+UPLOAD = """
+[flow.upload]
+from = "terminal"
+to = "server"
+start = "{start}"
+app = "greedy"
+"""
+
+
+@pytest.mark.parametrize(("start", "shows"), [("15 s", True), ("0 s", False)])
+def test_the_queue_of_the_other_direction_is_not_taken_for_that_of_the_transfer(tmp_path, start, shows):
+    """The upload fills a queue of 240 ms, the download one of 50 ms; a round trip has both."""
+    path = PATH.format(duration="30 s", error="", app='"greedy"').replace('rate = "20 Mbit/s"\n[flow', SLOW)
+    bp.run(bp.loads(path + UPLOAD.format(start=start)), pcap=tmp_path / "run.pcapng")
+    found = bp.fit(tmp_path / "run-server.pcapng", check=False, held_out=False)
+    assert any("data also went the other way" in note for note in found.notes)
+    assert ("queue forward" in found.by_name) == shows
+    if shows:
+        queue = found.by_name["queue forward"]
+        assert queue.low <= 125_000 <= queue.high
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("namespaces")
 def test_a_path_of_real_packets_is_recovered_from_a_capture(tmp_path):

@@ -1,10 +1,11 @@
 """Coverage of the intervals of `bentpipe fit`: real programs over emulated paths with known truth.
 
-    python -m validation.coverage measure FOLDER     # ping, and iperf3 in both directions; about 70 s a path
+    python -m validation.coverage measure FOLDER     # 26 paths of 70 s: ping, and iperf3 in both directions
+    python -m validation.coverage others FOLDER      # 6 paths of 100 s: irtt, captures, and iperf3 --bidir
     python -m validation.coverage table FOLDER       # fit all of them, and count the intervals that hold the truth
 
-`measure` needs ping and iperf3. It leaves out paths whose folders are complete. `python -m tools.docs fits` makes the
-page.
+`measure` needs ping and iperf3, and `others` irtt, too. They leave out paths whose folders are complete. `python -m
+tools.docs fits` makes the page.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bentpipe as bp
 from validation import kept
 
-PROGRAMS = ("ping", "iperf3")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAMS = ("ping", "iperf3", "irtt")
 PINGS, TRANSFER_S = 1500, 30
 JOBS = 2
 MEASURING = (
@@ -31,6 +35,22 @@ MEASURING = (
     f"iperf3 -c server -J -i 0.1 -t {TRANSFER_S} > up.json",
     "sleep 1",
 )
+OTHERS = (
+    "ping -D -q -i 0.01 -c 1 server > /dev/null",
+    f"irtt client -q -i 10ms -d {TRANSFER_S}s -o irtt.json server > /dev/null",
+    f"iperf3 -c server -R -J -i 0.1 -t {TRANSFER_S} > plain.json",
+    "sleep 2",
+    f"iperf3 -c server --bidir -J -i 0.1 -t {TRANSFER_S} --get-server-output > bidir.json",
+    "sleep 1",
+)
+SERVERS = "sh -c 'irtt server > /dev/null & exec iperf3 -s -J -i 0.1 > /dev/null'"
+FILES = {
+    "irtt": ("irtt.json",),
+    "iperf3 --bidir": ("bidir.json",),
+    "capture of the sender": ("ends-server.pcapng",),
+    "captures of both ends": ("ends-server.pcapng", "ends-terminal.pcapng"),
+}
+"""Files of each of the other tools."""
 SCENARIO = """
 title = "coverage"
 duration = "{duration} s"
@@ -132,25 +152,33 @@ LATER = (
     Truth(40, 8, 60, 300_000, 80_000, cc="bbr"),
 )
 """Paths that were measured after the estimates were final."""
+BY_OTHERS = (
+    Truth(0.4, 0.2, 560, 30_000, 20_000),
+    Truth(2, 1, 100, 30_000, 20_000, down_loss=0.002, up_loss=0.001),
+    Truth(3, 1, 50, 40_000, 25_000, down_loss=0.005, up_loss=0.005, burst_ms=60),
+    Truth(4, 1, 600, 300_000, 80_000),
+    Truth(5, 2, 80, 60_000, 40_000, jitter_ms=2),
+    Truth(8, 2, 45, 80_000, 40_000, cc="bbr"),
+)
+"""Paths of the other tools."""
 
 
-def measure(folder: Path) -> None:
-    """Measure all paths that have no complete folder yet."""
+def measure(folder: Path, paths: Sequence[Truth], commands: Sequence[str], more: Sequence[str]) -> None:
+    """Measure these paths, if they have no complete folder yet."""
     if missing := [name for name in PROGRAMS if shutil.which(name) is None]:
         raise SystemExit(f"error: expected the programs {' and '.join(missing)}")
-    left = [truth for truth in (*PATHS, *LATER) if not (folder / truth.name / "done").exists()]
+    left = [truth for truth in paths if not (folder / truth.name / "done").exists()]
     with ThreadPoolExecutor(JOBS) as pool:
-        list(pool.map(lambda truth: _measure(folder / truth.name, truth), left))
+        list(pool.map(lambda truth: _measure(folder / truth.name, truth, commands, more), left))
 
 
-def _measure(folder: Path, truth: Truth) -> None:
+def _measure(folder: Path, truth: Truth, commands: Sequence[str], more: Sequence[str]) -> None:
     """Measure one path in a separate process: an emulation belongs to its main thread."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "path.toml").write_text(truth.scenario())
-    (folder / "measure.sh").write_text("\n".join([*MEASURING, ""]))
-    asked = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--cc", truth.cc, "--serve"]
-    asked += [f"iperf3 -s -J -i 0.1 --logfile {folder.resolve()}/server.log", "--"]
-    asked += ["sh", "-ec", f"cd {folder.resolve()} && . ./measure.sh"]
+    (folder / "measure.sh").write_text("\n".join([*commands, ""]))
+    asked = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--cc", truth.cc, *more]
+    asked += ["--", "sh", "-ec", f"cd {folder.resolve()} && . ./measure.sh"]
     done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
     (folder / "log").write_text(done.stdout + done.stderr)
     if done.returncode == 0:
@@ -162,55 +190,67 @@ def table(folder: Path) -> None:
     """Fit all measured paths, and count by quantity and tool the intervals that hold the truth."""
     rows: list[dict[str, Any]] = []
     for truth in (*PATHS, *LATER):
-        place = folder / truth.name
-        if not (place / "done").exists():
-            continue
-        found = bp.fit([place / "ping.txt", place / "down.json", place / "up.json"], check=False, held_out=False)
-        for way, rate, queue, loss in (
-            ("forward", truth.down, truth.down_queue, truth.down_loss),
-            ("reverse", truth.up, truth.up_queue, truth.up_loss),
-        ):
-            values = {
-                f"rate {way}": 1e6 * rate,
-                f"queue {way}": queue,
-                **({f"retransmitted {way}": loss} if loss else {}),
-            }
-            for name, value in values.items():
-                number = found.by_name.get(name)
-                if number is None or number.value is None or number.kind == "assumed":
-                    continue
-                high = number.high if number.high is not None and number.kind != "lower bound" else float("inf")
-                low = number.low if number.low is not None else number.value
-                rows.append(
-                    {
-                        "path": asdict(truth),
-                        "name": name,
-                        "truth": value,
-                        "value": number.value,
-                        "text": number.text,
-                        "kind": number.kind,
-                        "holds": bool(low <= value <= high),
-                        "is_later": truth in LATER,
-                    }
-                )
-                print(f"{truth.name} {name}: {number.text}, truth {value:g}: {'holds' if rows[-1]['holds'] else 'NOT'}")
-        base = found.by_name["base"]
-        print(f"{truth.name} base {base.text}, truth {truth.rtt_ms:g} ms")
+        rows += _judge(folder / truth.name, truth, "", ("ping.txt", "down.json", "up.json"))
     kept.save("coverage", rows)
-    for name in ("rate", "queue", "retransmitted"):
-        mine = [row for row in rows if row["name"].startswith(name)]
+    others = [
+        row
+        for truth in BY_OTHERS
+        for tool, files in FILES.items()
+        for row in _judge(folder / truth.name, truth, tool, files)
+    ]
+    kept.save("coverage_others", others)
+    for name in ("rate", "queue", "retransmitted", "base", "loss"):
+        mine = [row for row in (*rows, *others) if row["name"].startswith(name)]
         print(f"{name}: {sum(row['holds'] for row in mine)} of {len(mine)}")
+
+
+def _judge(place: Path, truth: Truth, tool: str, files: Sequence[str]) -> list[dict[str, Any]]:
+    """Fit the files of a measured path, and compare its numbers with the truth."""
+    if not (place / "done").exists():
+        return []
+    found = bp.fit([place / name for name in files], check=False, held_out=False)
+    values: dict[str, float] = {"base": truth.rtt_ms / 1e3} if tool else {}
+    for way, rate, queue, loss in (
+        ("forward", truth.down, truth.down_queue, truth.down_loss),
+        ("reverse", truth.up, truth.up_queue, truth.up_loss),
+    ):
+        values |= {f"rate {way}": 1e6 * rate, f"queue {way}": queue}
+        values |= {f"{kind} {way}": loss for kind in ("retransmitted", "loss") if loss}
+    rows: list[dict[str, Any]] = []
+    for name, value in values.items():
+        number = found.by_name.get(name)
+        if number is None or number.value is None or number.kind == "assumed":
+            continue
+        high = number.high if number.high is not None and number.kind != "lower bound" else float("inf")
+        low = number.low if number.low is not None else number.value
+        rows.append(
+            {
+                "path": asdict(truth),
+                "name": name,
+                "truth": value,
+                "value": number.value,
+                "text": number.text,
+                "kind": number.kind,
+                "holds": bool(low <= value <= high),
+                "is_later": truth in LATER,
+                **({"tool": tool} if tool else {}),
+            }
+        )
+        print(f"{truth.name} {tool} {name}: {number.text}, truth {value:g}: {'holds' if rows[-1]['holds'] else 'NOT'}")
+    return rows
 
 
 def main() -> None:
     """Measure, or make the table."""
     match sys.argv[1:]:
         case ["measure", folder]:
-            measure(Path(folder))
+            measure(Path(folder), (*PATHS, *LATER), MEASURING, ["--serve", "iperf3 -s -J -i 0.1"])
+        case ["others", folder]:
+            measure(Path(folder), BY_OTHERS, OTHERS, ["--serve", SERVERS, "--pcap", "ends.pcapng"])
         case ["table", folder]:
             table(Path(folder))
         case _:
-            raise SystemExit("error: expected python -m validation.coverage measure FOLDER, or table FOLDER")
+            raise SystemExit("error: expected python -m validation.coverage and measure, others or table, and a folder")
 
 
 if __name__ == "__main__":

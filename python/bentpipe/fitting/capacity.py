@@ -9,6 +9,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.fitting.losses import Value, binomial
+from bentpipe.fitting.measured import MSS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,8 @@ NEAR_FULL = 0.8
 """Share of the longest wait above which the queue may drop segments."""
 INTERVALS_KEPT = 10
 """Least number of intervals without a full queue that show the losses of the link."""
-MSS = 1448
+ALONE_S = 4.0
+"""Least time without data in the other direction that shows a queue."""
 UDP_LOSS = 0.01
 """Least share of lost datagrams if UDP has filled the path."""
 OVERSHOOT_S = 4.0
@@ -111,6 +113,10 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     overhead = _overhead(load)
     if load.srtt_s is None or load.cwnd_bytes is None:
         return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
+    alone = load.is_alone
+    has_own_waits = bool(alone.all())
+    if not has_own_waits and not load.block and load.interval_s[alone].sum() >= ALONE_S:
+        load, has_own_waits = load.cut(alone), True
     fine, load = load, _coarse(load)
     assert load.srtt_s is not None, "kept"
     assert load.cwnd_bytes is not None, "kept"
@@ -120,17 +126,18 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     # A transfer during other hours may have had a shorter path.
     base_s = load.least_s if base_s is None else min(base_s, load.least_s)
     waiting = known & (load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s))
-    loss = _find_retransmissions(fine, base_s)
+    # With data in the other direction, a long round trip may be of its queue.
+    loss = _find_retransmissions(fine, base_s) if has_own_waits else None
     share = float(waiting.sum() / known.sum())
     if load.block and _is_model(load.cc):
         # The window of BBR does not fill the queue, and rows of writes have no rates.
         elasticity, how = None, f"BBR kept a queue in {100 * share:.0f} % of the time"
-        if share < QUEUED:
+        if share < QUEUED or not has_own_waits:
             return _bound(fine, overhead, None, how, loss)
     else:
         elasticity = _elasticity(load, waiting)
         emptiest = float(np.quantile((load.srtt_s - base_s)[known], EMPTIEST))
-        if load.block and emptiest >= base_s:
+        if load.block and emptiest >= base_s and has_own_waits:
             # A window of few segments is too coarse for a slope, but the queue was never empty.
             elasticity, how = (
                 None,
@@ -154,7 +161,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     if value.value < least:
         # The path is at least as fast as a rate that it has carried.
         value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
-    queue, queue_how = _queue(fine, value.value, base_s, overhead)
+    queue, queue_how = _queue(fine, value.value, base_s, overhead) if has_own_waits else (None, "")
     if queue is not None:
         # Waits are times, so the interval of the rate is in that of the bytes.
         is_bound = np.isinf(queue.high)

@@ -26,7 +26,7 @@ from bentpipe.fitting import (
     writing,
 )
 from bentpipe.fitting.faults import Faults, show_value
-from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes
+from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes, oppose
 from bentpipe.fitting.readers.opening import Asked
 from bentpipe.fitting.result import Fit
 from bentpipe.progress import Progress, choose_watch
@@ -52,6 +52,10 @@ WITH_QUEUE = "{0}: probes during a transfer have its queue in their round trips 
 WITHOUT_QUEUE = (
     "{0}: probes during a transfer do not follow its round trips (correlation {1:.2f}): "
     "a network may queue ping and TCP apart, as Starlink does"
+)
+BOTH_WAYS = (
+    "{0}: in {2:.0f} % of the transfer {1}, data also went the other way: round trips have both queues, and show "
+    "neither; measure one direction at a time"
 )
 TOGETHER = 0.3
 """Least rank correlation of round trips of probes and of a transfer that meet the same queue."""
@@ -228,6 +232,7 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say
             faults.wrong("columns", f"no file has a column {show_value(name)}", f"known: {known}")
     faults.refuse()
     joined = pairs.join(measured, clocks)
+    measured.loads = oppose(measured.loads)
     for fault in measured.lacking:
         if fault[0] not in joined:
             faults.wrong(*fault)
@@ -269,6 +274,8 @@ def _fit_numbers(measured: Measured, network: str | None, period_s: float | None
     capacities: dict[str, Capacity] = {}
     below: dict[str, Load] = {}
     for load in measured.loads:
+        if load.srtt_s is not None and not load.is_alone.all():
+            notes.append(BOTH_WAYS.format(load.source, load.way, 100 * np.mean(~load.is_alone)))
         estimate = capacity.estimate(load, base_s, cut if probes is not None else None)
         if load.direction not in capacities or capacity.is_better(estimate, capacities[load.direction]):
             capacities[load.direction] = estimate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from bentpipe import formatting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from bentpipe.fitting.faults import Faults
@@ -34,6 +36,10 @@ UNIX_S = 1e9
 """Times above this value are Unix time: September 2001 and later."""
 HEADERS = {"tcp": 52, "udp": 28}
 """Bytes of IPv4, and of TCP with time stamps or UDP."""
+MSS = 1448
+"""Payload of a full segment in bytes, if the record does not have it."""
+AROUND_S = 1.0
+"""Time around an interval in which data of the other direction count."""
 VERSION_6 = 20
 """Bytes that IPv6 has more than IPv4."""
 SEQUENCE = 1 << 16
@@ -131,6 +137,8 @@ class Load:
         Bytes that the receiver got in all, and seconds until then, if the rows count writes.
     ways : pair of Way or None
         Segments in the direction of the data, and their acknowledgements, between captures of both ends.
+    opposed : array or None
+        Bytes of data that went in the other direction in each interval. Round trips then have the queues of both.
     """
 
     begin_s: Array
@@ -154,6 +162,23 @@ class Load:
     ways: tuple[Way, Way] | None = None
     block: int = 0
     received: tuple[float, float] | None = None
+    opposed: Array | None = None
+
+    @property
+    def is_alone(self) -> NDArray[np.bool_]:
+        """Whether the other direction carried less than a segment per second, by interval."""
+        if self.opposed is None:
+            return np.ones(len(self.bytes), dtype=np.bool_)
+        width = max(1, round(AROUND_S / float(np.median(self.interval_s))))
+        around: Array = np.convolve(self.opposed, np.ones(width), "same")
+        return around < (self.mss or MSS)
+
+    def cut(self, kept: NDArray[Any]) -> Load:
+        """Return the intervals that a mask keeps."""
+        names = ("begin_s", "interval_s", "bytes", "srtt_s", "cwnd_bytes", "retransmits", "lost", "packets")
+        values = {name: getattr(self, name) for name in (*names, "longest_s", "dropped", "opposed")}
+        taken: dict[str, Any] = {name: value if value is None else value[kept] for name, value in values.items()}
+        return replace(self, **taken)
 
     @property
     def carried(self) -> tuple[float, float]:
@@ -270,6 +295,35 @@ class Measured:
             max(spans, default=0.0),
             tuple(self.notes),
         )
+
+
+def oppose(loads: Sequence[Load]) -> list[Load]:
+    """Return the transfers with the data of those in the other direction.
+
+    Transfers of one file have one clock. Of several files, those with Unix time can be compared.
+    """
+
+    def find(load: Load) -> Load:
+        others = [
+            each
+            for each in loads
+            if each.direction != load.direction
+            and (each.source == load.source or min(each.begin_s[0], load.begin_s[0]) >= UNIX_S)
+        ]
+        if not others:
+            return load
+        ends = np.append(load.begin_s, load.begin_s[-1] + load.interval_s[-1])
+        known = np.zeros(len(load.bytes)) if load.opposed is None else load.opposed
+        return replace(load, opposed=known + sum(np.diff(_carried_by(each, ends)) for each in others))
+
+    return [find(load) for load in loads]
+
+
+def _carried_by(load: Load, times: Array) -> Array:
+    """Return the bytes that a transfer has carried by these times."""
+    ends = np.append(load.begin_s, load.begin_s[-1] + load.interval_s[-1])
+    carried: Array = np.interp(times, ends, np.append(0.0, np.cumsum(load.bytes)))
+    return carried
 
 
 def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDArray[np.intp]:

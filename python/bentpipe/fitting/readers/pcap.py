@@ -15,6 +15,7 @@ from bentpipe.fitting.measured import (
     BACK_MAX,
     HEADERS,
     INTERVALS_MIN,
+    MSS,
     PROBES_MIN,
     UNIX_MAX_S,
     Load,
@@ -57,7 +58,6 @@ ICMP, TCP, UDP, ICMP6 = 1, 6, 17, 58
 EXTENSIONS, FRAGMENT = (0, 43, 60), 44
 REQUESTS, ANSWERS = {(ICMP, 8), (ICMP6, 128)}, {(ICMP, 0), (ICMP6, 129)}
 FIN, SYN, ACK = 1, 2, 16
-MSS = 1448
 """Payload of a full segment, if the SYNs are not in the capture."""
 
 
@@ -370,9 +370,20 @@ class _Seen:
             mss=mss or None,
             headers=senders[0].headers or HEADERS["tcp"],
             streams=len(senders),
+            opposed=self._opposed(hosts, first, last),
             **state,
         )
         return [whole]
+
+    def _opposed(self, hosts: bytes, first: int, last: int) -> Array:
+        """Return the data that the other host sent, by interval."""
+        back = _reverse_key(hosts + bytes(4))[:-4]
+        found = np.zeros(last - first)
+        bins = (each.bins for key, each in self._senders.items() if key[:-4] == back)
+        for number, content in (item for each in bins for item in each.items()):
+            if first <= number < last:
+                found[number - first] += content[0]
+        return found
 
     def datagram_loads(self, name: str, asked: Asked, notes: list[str]) -> list[Load]:
         """Return the datagrams of the largest series, if their numbers show those that are missing."""
