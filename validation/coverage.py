@@ -165,7 +165,8 @@ BY_OTHERS = (
 
 def measure(folder: Path, paths: Sequence[Truth], commands: Sequence[str], more: Sequence[str]) -> None:
     """Measure these paths, if they have no complete folder yet."""
-    if missing := [name for name in PROGRAMS if shutil.which(name) is None]:
+    needed = [name for name in PROGRAMS if name in " ".join(commands)]
+    if missing := [name for name in needed if shutil.which(name) is None]:
         raise SystemExit(f"error: expected the programs {' and '.join(missing)}")
     left = [truth for truth in paths if not (folder / truth.name / "done").exists()]
     with ThreadPoolExecutor(JOBS) as pool:
@@ -199,7 +200,7 @@ def table(folder: Path) -> None:
         for row in _judge(folder / truth.name, truth, tool, files)
     ]
     kept.save("coverage_others", others)
-    for name in ("rate", "queue", "retransmitted", "base", "loss"):
+    for name in ("rate", "queue", "retransmitted", "loss"):
         mine = [row for row in (*rows, *others) if row["name"].startswith(name)]
         print(f"{name}: {sum(row['holds'] for row in mine)} of {len(mine)}")
 
@@ -209,7 +210,7 @@ def _judge(place: Path, truth: Truth, tool: str, files: Sequence[str]) -> list[d
     if not (place / "done").exists():
         return []
     found = bp.fit([place / name for name in files], check=False, held_out=False)
-    values: dict[str, float] = {"base": truth.rtt_ms / 1e3} if tool else {}
+    values: dict[str, float] = {}
     for way, rate, queue, loss in (
         ("forward", truth.down, truth.down_queue, truth.down_loss),
         ("reverse", truth.up, truth.up_queue, truth.up_loss),

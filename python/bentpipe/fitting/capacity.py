@@ -158,6 +158,8 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     else:
         value = _median(overhead * load.rate_bps[waiting])
         by_slot = _by_slot(load, waiting, overhead, slots)
+    if not has_own_waits:
+        value = _with_acknowledgements(fine, value)
     if value.value < least:
         # The path is at least as fast as a rate that it has carried.
         value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
@@ -173,6 +175,14 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
 def _is_model(cc: str | None) -> bool:
     """Whether a congestion control paces by a model of the path, so that its window is not in the queue."""
     return bool(cc) and str(cc).startswith("bbr")
+
+
+def _with_acknowledgements(load: Load, value: Value) -> Value:
+    """Return a rate with the acknowledgements of the other direction's data: none, or one for each segment."""
+    assert load.opposed is not None, "the other direction has data"
+    segments = float(load.opposed.sum() / load.interval_s.sum()) / (load.mss or MSS)
+    most = 8 * load.headers * segments
+    return Value(value.value + most / 2, value.low, value.high + most)
 
 
 def _median(rates: Array) -> Value:

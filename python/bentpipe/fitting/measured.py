@@ -38,8 +38,8 @@ HEADERS = {"tcp": 52, "udp": 28}
 """Bytes of IPv4, and of TCP with time stamps or UDP."""
 MSS = 1448
 """Payload of a full segment in bytes, if the record does not have it."""
-AROUND_S = 1.0
-"""Time around an interval in which data of the other direction count."""
+AROUND_S = 4.0
+"""Time around an interval in which data of the other direction count: acknowledgements may pause for round trips."""
 VERSION_6 = 20
 """Bytes that IPv6 has more than IPv4."""
 SEQUENCE = 1 << 16
@@ -166,7 +166,7 @@ class Load:
 
     @property
     def is_alone(self) -> NDArray[np.bool_]:
-        """Whether the other direction carried less than a segment per second, by interval."""
+        """Whether the other direction carried less than a segment around it, by interval."""
         if self.opposed is None:
             return np.ones(len(self.bytes), dtype=np.bool_)
         width = max(1, round(AROUND_S / float(np.median(self.interval_s))))
@@ -322,7 +322,9 @@ def oppose(loads: Sequence[Load]) -> list[Load]:
 def _carried_by(load: Load, times: Array) -> Array:
     """Return the bytes that a transfer has carried by these times."""
     ends = np.append(load.begin_s, load.begin_s[-1] + load.interval_s[-1])
-    carried: Array = np.interp(times, ends, np.append(0.0, np.cumsum(load.bytes)))
+    # Writes wait in the send buffer, and go out evenly.
+    by_end = np.linspace(0.0, load.carried[0], len(ends)) if load.block else np.append(0.0, np.cumsum(load.bytes))
+    carried: Array = np.interp(times, ends, by_end)
     return carried
 
 
