@@ -114,9 +114,11 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     if load.srtt_s is None or load.cwnd_bytes is None:
         return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     alone = load.is_alone
-    has_own_waits = bool(alone.all())
-    if not has_own_waits and not load.block and load.interval_s[alone].sum() >= ALONE_S:
-        load, has_own_waits = load.cut(alone), True
+    if not alone.all():
+        # A long round trip may then be of the other direction's queue, which also delays acknowledgements.
+        if load.block or load.interval_s[alone].sum() < ALONE_S:
+            return _bound(load, overhead, None, "data went both ways", remedy="one direction at a time")
+        load = load.cut(alone)
     fine, load = load, _coarse(load)
     assert load.srtt_s is not None, "kept"
     assert load.cwnd_bytes is not None, "kept"
@@ -126,18 +128,17 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     # A transfer during other hours may have had a shorter path.
     base_s = load.least_s if base_s is None else min(base_s, load.least_s)
     waiting = known & (load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s))
-    # With data in the other direction, a long round trip may be of its queue.
-    loss = _find_retransmissions(fine, base_s) if has_own_waits else None
+    loss = _find_retransmissions(fine, base_s)
     share = float(waiting.sum() / known.sum())
     if load.block and _is_model(load.cc):
         # The window of BBR does not fill the queue, and rows of writes have no rates.
         elasticity, how = None, f"BBR kept a queue in {100 * share:.0f} % of the time"
-        if share < QUEUED or not has_own_waits:
+        if share < QUEUED:
             return _bound(fine, overhead, None, how, loss)
     else:
         elasticity = _elasticity(load, waiting)
         emptiest = float(np.quantile((load.srtt_s - base_s)[known], EMPTIEST))
-        if load.block and emptiest >= base_s and has_own_waits:
+        if load.block and emptiest >= base_s:
             # A window of few segments is too coarse for a slope, but the queue was never empty.
             elasticity, how = (
                 None,
@@ -158,12 +159,10 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     else:
         value = _median(overhead * load.rate_bps[waiting])
         by_slot = _by_slot(load, waiting, overhead, slots)
-    if not has_own_waits:
-        value = _with_acknowledgements(fine, value)
     if value.value < least:
         # The path is at least as fast as a rate that it has carried.
         value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
-    queue, queue_how = _queue(fine, value.value, base_s, overhead) if has_own_waits else (None, "")
+    queue, queue_how = _queue(fine, value.value, base_s, overhead)
     if queue is not None:
         # Waits are times, so the interval of the rate is in that of the bytes.
         is_bound = np.isinf(queue.high)
@@ -175,14 +174,6 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
 def _is_model(cc: str | None) -> bool:
     """Whether a congestion control paces by a model of the path, so that its window is not in the queue."""
     return bool(cc) and str(cc).startswith("bbr")
-
-
-def _with_acknowledgements(load: Load, value: Value) -> Value:
-    """Return a rate with the acknowledgements of the other direction's data: none, or one for each segment."""
-    assert load.opposed is not None, "the other direction has data"
-    segments = float(load.opposed.sum() / load.interval_s.sum()) / (load.mss or MSS)
-    most = 8 * load.headers * segments
-    return Value(value.value + most / 2, value.low, value.high + most)
 
 
 def _median(rates: Array) -> Value:
