@@ -43,6 +43,8 @@ def page(found: dict[str, Any]) -> str:
     parts = [list(cases)[first : first + 9] for first in range(0, len(cases), 9)]
     tables = "\n\n".join(table({cc: cases[cc] for cc in part}) for part in parts)
     text = PAGE.replace("TABLES", tables).replace("STARLINK", starlink(found["starlink"]))
+    rates = found["starlink"]
+    text = text.replace("LOSS", f"{1 - rates['cubic'] / rates['cubic, standard']:.0%}".replace("%", " %"))
     text = text.replace("SEEDED", f"{cases['cubic']['satellite, seeded']:.1f}")
     return (
         text.replace("SEEDS", str(len(SEEDS)))
@@ -86,7 +88,7 @@ STARLINK
   controls with a window meet it: CUBIC takes SEEDED s. In the repository of C4, CUBIC takes 7.0 s.
 - **Wi-Fi fade** is the case that most exceed: the rate falls to a tenth for two seconds.
 - **Beside BBR**, long transfers of a loss-based window exceed the bound by a second or two.
-- **Starlink**: BBR is first, and Illinois follows with BIC, as in the study. HyStart costs CUBIC 3 % of a minute.
+- **Starlink**: BBR is first, and Illinois follows with BIC, as in the study. HyStart costs CUBIC LOSS of a minute.
   It costs more of a file: [Ends of slow start](slow-start.md) has 1 to 100 MB.
 """
 
