@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 /// Maps in the form that `tools/climates.py` writes.
 #[cfg(not(target_arch = "wasm32"))]
 const MAPS: &[u8] = include_bytes!("maps.bin");
+#[cfg(target_arch = "wasm32")]
+const MAPS: &[u8] = &[];
 /// Rows and columns of a tile.
 const TILE: usize = 64;
 /// Number of maps.
@@ -238,16 +240,8 @@ fn missing() -> SkyError {
     SkyError::new("climate", what)
 }
 
-#[cfg(target_arch = "wasm32")]
 impl Maps {
-    fn unpacked(&mut self, _: (usize, usize), _: usize, _: usize) -> Option<Vec<i32>> {
-        None
-    }
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-impl Maps {
-    /// Returns the values of a tile by rows, or `None` if the file is damaged.
+    /// Returns the values of a tile by rows, or `None` if the file is damaged or missing.
     fn unpacked(&mut self, (map, tile): (usize, usize), rows: usize, columns: usize) -> Option<Vec<i32>> {
         if self.tiles.is_empty() {
             self.tiles = every_tile()?;
@@ -278,7 +272,6 @@ impl Maps {
 }
 
 /// Returns start and length of each tile, by map.
-#[cfg(not(target_arch = "wasm32"))]
 fn every_tile() -> Option<Vec<Vec<(usize, usize)>>> {
     let word = |at: usize| Some(u32::from_le_bytes(MAPS.get(at..at + 4)?.try_into().ok()?) as usize);
     let waters = |of: fn(usize) -> Map| (0..CLOUDY.len()).map(of);
