@@ -16,14 +16,14 @@ PATH = {
 }
 
 
-def wait_in_line(flow: str) -> list[tuple[float, float]]:
+def wait_in_line(flow: str, duration_s: int = 3) -> list[tuple[float, float]]:
     """Arrival and delay of each packet of a flow, s, by D. V. Lindley's recursion over all packets."""
-    sent = [(20_000 * n, "call", 188) for n in range(151)]
-    sent += [(1_003_000 + 12_500 * n, "other", 1428) for n in range(160)]
+    sent = [(20_000 * n, "call", 188) for n in range(50 * duration_s)]
+    sent += [(1_003_000 + 12_500 * n, "other", 1428) for n in range(80 * duration_s)]
     free, found = 0, []
     for at, of, size in sorted(sent):
         free = max(free, at) + 8 * size
-        if of == flow and free + 250_000 <= 3_000_000:
+        if of == flow and free + 250_000 <= 1_000_000 * duration_s:
             found.append(((free + 250_000) / 1e6, (free + 250_000 - at) / 1e6))
     return found
 
@@ -50,24 +50,43 @@ def test_each_change_of_the_delay_is_that_of_packets_that_wait_in_line(result, f
     )
 
 
-def test_the_panel_has_means_between_the_least_and_the_greatest_delay(result):
+def test_the_panel_has_the_means_and_the_band_of_the_packets_in_each_column():
+    result = bp.run({**PATH, "duration": "20 s"}, series="delay_s", progress=False)
     figure = plot.run_figure(result)
     panel = next(axes for axes in figure.axes if "Delay of" in axes.get_ylabel())
     assert panel.get_ylabel().split() == ["Delay", "of", "packets", "(ms)"]
     assert panel.get_ylim()[0] == 0
-    line = next(line for line in panel.lines if line.get_label() == "call")
-    times, values = line.get_data()
+    at, delays_s = np.array(wait_in_line("call", 20)).T
+    for line in panel.lines[:1]:
+        assert line.get_label() == "call"
+        begins, values = line.get_data()
+        # The delay of the last arrival at 1,000 instants of each column.
+        for begin, end, value in zip(begins[10:-2], begins[11:-1], values[10:], strict=False):
+            instants = np.linspace(begin, end, 1000, endpoint=False)
+            held = delays_s[np.searchsorted(at, instants + 1e-9, side="right") - 1]
+            assert value == pytest.approx(1e3 * held.mean(), rel=1e-3)
     # Alone, each packet takes 1.504 ms to send and 250 ms to arrive.
-    assert values[(times > 0.3) & (times < 1)] == pytest.approx(251.504)
-    packets = np.array(wait_in_line("call"))
-    late = values[times > 1.4]
-    assert packets[:, 1].min() * 1e3 <= np.nanmin(late)
-    assert np.nanmax(late) == pytest.approx(packets[:, 1].max() * 1e3, rel=0.02)
-    # The band of the other flow covers all of its packets.
-    (band,) = [each for each in panel.collections if each.get_paths()][-1:]
-    heights = band.get_paths()[0].vertices[:, 1]
-    other = np.array(wait_in_line("other"))[:, 1]
-    assert heights.max() == pytest.approx(other.max() * 1e3)
+    assert values[(begins > 0.3) & (begins < 1)] == pytest.approx(251.504)
+    heights = [band.get_paths()[0].vertices[:, 1] for band in panel.collections]
+    for of, found in zip(("call", "other"), heights, strict=True):
+        expected = [1e3 * delay_s for _, delay_s in wait_in_line(of, 20)]
+        assert (found.min(), found.max()) == (pytest.approx(min(expected)), pytest.approx(max(expected)))
+
+
+@pytest.mark.parametrize("size", [None, (7.0, 6.0)])
+def test_the_note_is_below_the_label_of_the_axis(result, size):
+    figure = result.plot(size=size)
+    figure.draw_without_rendering()
+    below = figure.axes[-1]
+    (note,) = [text for text in below.texts if text.get_gid() == "note"]
+    assert "dot: median" in note.get_text()
+    assert note.get_window_extent().y1 <= below.xaxis.label.get_window_extent().y0
+
+
+def test_flows_are_told_apart_without_colours(result):
+    panel = next(axes for axes in plot.run_figure(result).axes if "Delay of" in axes.get_ylabel())
+    lines = {line.get_label(): line for line in panel.lines}
+    assert lines["call"].get_linestyle() != lines["other"].get_linestyle()
 
 
 def test_a_delay_is_known_from_the_first_arrival_to_the_end(result):
@@ -101,7 +120,7 @@ def test_the_delay_of_datagrams_over_quic_is_that_of_the_table():
         ({"kind": "cbr", "rate": "64 kbit/s"}, True),
         ({"kind": "rtp", "rate": "64 kbit/s"}, True),
         ({"kind": "poisson", "rate": "64 kbit/s"}, True),
-        ({"kind": "on-off", "rate": "64 kbit/s", "on": "1 s", "off": "1 s"}, True),
+        ({"kind": "on-off", "peak": "64 kbit/s", "on": "1 s", "off": "1 s"}, True),
         ({"kind": "probe"}, True),
         ({"kind": "file", "size": "10 kB"}, False),
         ({"kind": "page"}, False),

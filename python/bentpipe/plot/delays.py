@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 DELAY = "delay_s"
 """Series of the delay of datagrams."""
-SENDERS = ("cbr", "rtp", "poisson", "on-off", "probe")
-"""Applications that send datagrams."""
+SENDERS = ("datagrams", "probe")
+"""Kinds of flows that send datagrams."""
 ROW = 0.2
 """Height of a row in inches."""
 EXPLAINED = "dot: median, bar: to 95 %, line: least to 99 %"
+"""How to read a row."""
 
 
 def sends_datagrams(scenario: Scenario) -> bool:
@@ -93,4 +94,4 @@ def draw_delays(axes: Axes, delays: Sequence[Delay]) -> None:
     axes.set_xlim(left=0)
     axes.set_axisbelow(True)
     axes.grid(axis="x")
-    axes.set_xlabel(f"Delay of packets ({unit})\n{EXPLAINED}")
+    axes.set_xlabel(f"Delay of packets ({unit})")

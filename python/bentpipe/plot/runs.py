@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
-from bentpipe.plot.delays import DELAY, ROW, draw_delays, draw_playouts, list_delays, sends_datagrams
+from bentpipe.plot.delays import DELAY, EXPLAINED, ROW, draw_delays, draw_playouts, list_delays, sends_datagrams
 from bentpipe.plot.ends import explain_lines, measure_moves
 from bentpipe.plot.kinds import LINES_MAX, Line, choose_lines
 from bentpipe.plot.marks import mark
@@ -139,6 +139,7 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
         explain_lines(min(several, key=lambda axes: measure_moves(axes, PANEL_IN)), PANEL_IN)
     if below is not None:
         draw_delays(below, delays)
+        said.append(EXPLAINED)
     if said:
         write_note(below or panels[-1], "; ".join(said))
     return figure
