@@ -1,4 +1,4 @@
-"""The delay of packets over time: equal to a computation of its own, in tables, curves and figures."""
+"""The delay of packets over time equals a separate computation, in series, curves and figures."""
 
 import numpy as np
 import pytest

@@ -181,7 +181,7 @@ impl Recorder {
         }
     }
 
-    /// Writes the one-way delay of a datagram that has arrived, if it differs from that of the one before.
+    /// Writes the one-way delay of a datagram that has arrived, unless the last one took as long.
     pub(crate) fn on_delay(&mut self, now: Time, flow: FlowId, delay: Duration) {
         self.on_sender(now, flow, |series| (series == SenderSeries::Delay).then(|| delay.as_secs_f64()));
     }
