@@ -115,7 +115,7 @@ fn try_run(name: &str, text: &str, sets: &[(&str, &str)]) -> Result<RunResult, P
     let names = SERIES.iter().map(|series| series.column.name).filter(|name| !of_others.contains(name));
     let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
     let series = format!("[{}, \"events\"]", names.join(", "));
-    // What is asked for last holds.
+    // The last value of a key holds.
     let sets = [&[("record.series", &*series)], sets].concat();
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let read = from_toml(text, name, &sets)?;
