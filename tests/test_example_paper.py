@@ -75,7 +75,10 @@ def test_one_replication_has_no_best(lossy, tmp_path):
     assert "textbf" not in text
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is missing (texlive-latex-base)")
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="pdflatex is missing: sudo apt-get install --no-install-recommends texlive-latex-base",
+)
 def test_the_example_is_made_from_its_stores(tmp_path):
     shutil.copytree(PAPER, tmp_path / "paper")
     text = (tmp_path / "paper" / "lossy.toml").read_text()

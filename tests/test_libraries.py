@@ -52,10 +52,27 @@ def test_an_array_has_a_dimension_for_each_key_that_varies_alone(swept):
     estimate = swept.estimates("goodput")[point]
     assert means.item() == pytest.approx(estimate.value)
     assert found.goodput.attrs["unit"] == "bit/s"
+    assert "command" not in found.attrs
     assert (found.attrs["seed"], json.loads(found.attrs["metrics"])) == (1, ["goodput", "rtt"])
     # All of it survives a file.
     again = xr.Dataset.from_dict(json.loads(json.dumps(found.to_dict())))
     xr.testing.assert_equal(again, found)
+
+
+def test_an_array_knows_the_command_of_its_file(written):
+    pytest.importorskip("xarray")
+    found = bp.sweep(written, {"link.l.delay": ["5 ms", "10 ms"]}, replications=2, progress=False)
+    assert found.to_xarray().attrs["command"] == found.command()
+    assert "'link.l.delay=5 ms,10 ms'" in found.command()
+
+
+def test_a_table_becomes_that_of_pandas_without_other_packages(swept):
+    pandas = pytest.importorskip("pandas")
+    if not hasattr(pandas.DataFrame, "from_arrow"):
+        pytest.skip("pandas reads streams of Arrow from version 3 on")
+    found = pandas.DataFrame.from_arrow(swept)
+    assert list(found.columns) == swept.table.columns
+    assert found["mean"].tolist() == pytest.approx(swept.table["mean"].to_list())
 
 
 def test_runs_that_are_missing_are_not_a_number(swept, monkeypatch):

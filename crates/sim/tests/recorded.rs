@@ -110,12 +110,13 @@ fn run(name: &str, text: &str, sets: &[(&str, &str)]) -> RunResult {
 }
 
 fn try_run(name: &str, text: &str, sets: &[(&str, &str)]) -> Result<RunResult, Problems> {
-    // Without a medium or several paths, their series have no rows.
-    let of_others = ["modcod", "granted_bps", "requested_bps", "backlog_bytes", "held_bytes"];
+    // Without a medium or several paths, their series have no rows. Runs with datagrams have hashes of the delays besides.
+    let of_others = ["modcod", "granted_bps", "requested_bps", "backlog_bytes", "held_bytes", "delay_s"];
     let names = SERIES.iter().map(|series| series.column.name).filter(|name| !of_others.contains(name));
     let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
     let series = format!("[{}, \"events\"]", names.join(", "));
-    let sets = [sets, &[("record.series", &series)]].concat();
+    // The last value of a key holds.
+    let sets = [&[("record.series", &*series)], sets].concat();
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let read = from_toml(text, name, &sets)?;
     let mut network = Network::build(&read.scenario, read.scenario.seed);
@@ -134,10 +135,18 @@ fn shipped() -> impl Iterator<Item = (String, String)> {
     all.filter(|(_, text)| !text.contains("\nquic = "))
 }
 
+/// Scenarios whose delays of datagrams are recorded, too.
+const DELAYS: [&str; 2] = ["broadcast.toml", "web-on-geo.toml"];
+
 /// By name of a run, its hash: all that comes with bentpipe, cut short, and each congestion control and loss verdict.
 fn hashes() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (name, text) in shipped() {
+        if DELAYS.contains(&&*name) {
+            let delays = run(&name, &text, &[("duration", "6 s"), ("record.series", "[\"delay_s\"]")]);
+            assert!(delays.series[0].1.len() > 10, "{name}");
+            found.insert(format!("delays-{name}"), hash(&delays));
+        }
         let hash = hash(&run(&name, &text, &[("duration", "6 s")]));
         found.insert(name, hash);
     }

@@ -79,6 +79,25 @@ fn datagrams_are_counted_and_timed() {
     near(result.flows.real("goodput_bps")[0], 96_000.0 * (1.0 - lost as f64 / 1001.0), 0.01);
 }
 
+/// Of a constant path, the series has one row: sending and propagation. When the satellite changes, it has one more.
+#[test]
+fn the_delay_of_datagrams_over_time_is_that_of_their_path() {
+    let steps = "delay = { points = [[\"0 s\", \"100 ms\"], [\"3.05 s\", \"150 ms\"]], interpolate = \"hold\" }";
+    let app = "app = { kind = \"cbr\", rate = \"96 kbit/s\" }\n[record]\nseries = [\"delay_s\"]";
+    for (delay, expected) in [
+        ("delay = \"100 ms\"", &[[0.109_824, 0.109_824]][..]),
+        (steps, &[[0.109_824, 0.109_824], [3.259_824, 0.159_824]]),
+    ] {
+        let result = run(5, "", &format!("rate = \"1 Mbit/s\"\n{delay}"), app);
+        let (name, table) = &result.series[0];
+        assert_eq!((name.as_str(), table.len()), ("delay_s", expected.len()));
+        for (row, [time_s, delay_s]) in expected.iter().enumerate() {
+            near(table.real("time_s")[row], *time_s, 1e-9);
+            near(table.real("delay_s")[row], *delay_s, 1e-9);
+        }
+    }
+}
+
 /// 350 B there, 20 ms, 1000 B back, over an empty path: the closed form to the picosecond.
 #[test]
 fn an_exchange_takes_what_the_path_takes() {

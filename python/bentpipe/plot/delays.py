@@ -1,13 +1,13 @@
-"""Delays of datagrams, such as those of calls: a row for each flow or kind of flow."""
+"""Delays of datagrams, such as those of calls: over time, and a row of quantiles for each flow or kind of flow."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe import formatting
+from bentpipe import _core, formatting
 from bentpipe.plot.kinds import LINES_MAX, choose_lines, group_flows
-from bentpipe.plot.style import look, plain
+from bentpipe.plot.style import draw_limit, look, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,10 +15,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.scenario.scenario import Scenario
 
+DELAY = "delay_s"
+"""Series of the delay of datagrams."""
+SENDERS = ("datagrams", "probe")
+"""Kinds of flows that send datagrams."""
 ROW = 0.2
 """Height of a row in inches."""
 EXPLAINED = "dot: median, bar: to 95 %, line: least to 99 %"
+"""How to read a row."""
+
+
+def sends_datagrams(scenario: Scenario) -> bool:
+    """Whether a flow sends datagrams, so that the series `DELAY` has rows."""
+    return not {*SENDERS}.isdisjoint(scenario.flow_kinds)
+
+
+def draw_playouts(axes: Axes, result: RunResult, flows: Sequence[str], divisor: float) -> None:
+    """Draw a line at the delay up to which packets of media are played: `playout` above that of the first arrival."""
+    content = result.scenario.to_dict()["flow"]
+    found: dict[float, list[str]] = {}
+    for flow in flows:
+        playout = _core.quantity(content[flow]["app"].get("playout", ""))
+        first_s = result.series(DELAY, flow=flow)[DELAY].first()
+        if playout is not None and isinstance(first_s, float):
+            found.setdefault(first_s + playout[0], []).append(flow)
+    for delay_s, members in found.items():
+        name = members[0] if len(members) == 1 else f"{len(members)} flows"
+        draw_limit(axes, delay_s / divisor, plain(f"playout of {name}: {formatting.quantity(delay_s, 's')}"))
 
 
 @dataclass(frozen=True)
@@ -69,4 +94,4 @@ def draw_delays(axes: Axes, delays: Sequence[Delay]) -> None:
     axes.set_xlim(left=0)
     axes.set_axisbelow(True)
     axes.grid(axis="x")
-    axes.set_xlabel(f"Delay of packets ({unit})\n{EXPLAINED}")
+    axes.set_xlabel(f"Delay of packets ({unit})")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
-from bentpipe.plot.delays import ROW, draw_delays, list_delays
+from bentpipe.plot.delays import DELAY, EXPLAINED, ROW, draw_delays, draw_playouts, list_delays, sends_datagrams
 from bentpipe.plot.ends import explain_lines, measure_moves
 from bentpipe.plot.kinds import LINES_MAX, Line, choose_lines
 from bentpipe.plot.marks import mark
@@ -45,7 +45,7 @@ INSIDES = {
 """Series of values inside a congestion control, which a figure has if they were recorded."""
 VALUES = "cc_values"
 """Series with a panel for each name in it, such as `cc_values:round_count`."""
-TITLES = {**PANELS, **GRANTS, **INSIDES, ROUTE_QUEUE: "Queue of route"}
+TITLES = {**PANELS, DELAY: "Delay of packets", **GRANTS, **INSIDES, ROUTE_QUEUE: "Queue of route"}
 
 PANEL_IN = 1.1
 """Height of a panel in inches, without its title and gaps."""
@@ -58,7 +58,7 @@ MODCODS_MAX = 6
 
 
 def run_figure(result: RunResult) -> Figure:
-    """Draw the recorded time series of `PANELS` and `GRANTS`, one panel each.
+    """Draw the recorded time series of `TITLES`, one panel each.
 
     Raises
     ------
@@ -112,9 +112,10 @@ def _says_something(result: RunResult, name: str) -> bool:
 
 
 def choose_panels(scenario: Scenario) -> list[str]:
-    """Return the series that a figure of the scenario needs: those of grants only if it has a medium."""
+    """Return the series that a figure of the scenario needs: those of datagrams and media only if it has them."""
+    delay = [DELAY] if sends_datagrams(scenario) else []
     # The queue is the backlog, without the rest of a packet in service.
-    return [*PANELS, *(("granted_bps", "requested_bps", "modcod") if scenario.has_media else ())]
+    return [*PANELS, *delay, *(("granted_bps", "requested_bps", "modcod") if scenario.has_media else ())]
 
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
@@ -138,6 +139,7 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
         explain_lines(min(several, key=lambda axes: measure_moves(axes, PANEL_IN)), PANEL_IN)
     if below is not None:
         draw_delays(below, delays)
+        said.append(EXPLAINED)
     if said:
         write_note(below or panels[-1], "; ".join(said))
     return figure
@@ -274,6 +276,8 @@ def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], colours: d
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
         traces.cap(axes, drawn, divisor, _find_rate(result, shown))
+    if name == DELAY:
+        draw_playouts(axes, result, shown, divisor)
     axes.set_ylim(bottom=0)
     axes.set_ylabel(textwrap.fill(label(_title(name), unit), LABEL_LETTERS))
     if name == "modcod":

@@ -181,14 +181,17 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
     if len(found) != 1 or None in found:
         return
     ((link, rate_bps),) = (each for each in found if each is not None)
+    draw_limit(axes, rate_bps / divisor, plain(f"{link}: {formatting.quantity(rate_bps, 'bit/s')}"), along)
+
+
+def draw_limit(axes: Axes, place: float, name: str, along: Literal["x", "y"] = "y") -> None:
+    """Draw a dotted line with a name at a value that the curves stay below, unless it is far above them."""
     from matplotlib.patheffects import withStroke
 
     line: dict[str, Any] = {"color": "0.4", "linestyle": ":", "linewidth": 0.9}
-    # Goodput close to the rate is below the line. An edge separates the name from lines that cross it.
+    # A curve close to the limit is below the line. An edge separates the name from lines that cross it.
     edge = [withStroke(linewidth=1.5, foreground="white")]
     text: dict[str, Any] = {"fontsize": 6, "color": "0.4", "textcoords": "offset points", "path_effects": edge}
-    name = plain(f"{link}: {formatting.quantity(rate_bps, 'bit/s')}")
-    place = rate_bps / divisor
     if place > FAR * (axes.get_ylim() if along == "y" else axes.get_xlim())[1]:
         return
     if along == "y":

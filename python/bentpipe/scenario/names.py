@@ -217,6 +217,7 @@ SeriesName = Literal[
     "limited_by",
     "held_bytes",
     "pacing_rate_bps",
+    "delay_s",
     "cc_state",
     "cc_pacing_gain",
     "cc_cwnd_gain",

@@ -5523,7 +5523,7 @@ class Record(TypedDict, total=False):
         Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "held_bytes", "pacing_rate_bps", "cc_state", "cc_pacing_gain", "cc_cwnd_gain", "cc_bandwidth_bps", "cc_min_rtt_s", "cc_inflight_longterm_bytes", "cc_inflight_shortterm_bytes", "cc_bw_shortterm_bps", "cc_extra_acked_bytes", "cc_full_bw_reached", "cc_values", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "modcod", "granted_bps", "requested_bps", "backlog_bytes", "events", "decisions", "losses", "objects", "critical_path"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "held_bytes", "pacing_rate_bps", "delay_s", "cc_state", "cc_pacing_gain", "cc_cwnd_gain", "cc_bandwidth_bps", "cc_min_rtt_s", "cc_inflight_longterm_bytes", "cc_inflight_shortterm_bytes", "cc_bw_shortterm_bps", "cc_extra_acked_bytes", "cc_full_bw_reached", "cc_values", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "modcod", "granted_bps", "requested_bps", "backlog_bytes", "events", "decisions", "losses", "objects", "critical_path"]]
     interval: str
     rows_max: int
     transfers_max: int

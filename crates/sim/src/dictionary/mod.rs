@@ -371,7 +371,7 @@ table! {
 }
 
 series! {
-    /// Series of a sender: a row is written when the value changes.
+    /// Series of the ends of a flow: a row is written when the value changes.
     SenderSeries (Entity::Flow, sampled: false) {
         Cwnd "cwnd_bytes", "B", "Congestion window of the flow's latest connection.";
         Ssthresh "ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.";
@@ -383,6 +383,7 @@ series! {
         LimitedBy (State) "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
         HeldBytes "held_bytes", "B", "Data that the receiver of a flow over several paths holds behind missing data.";
         PacingRate "pacing_rate_bps", "bit/s", "Pacing rate of the sender, headers included; no row without pacing.";
+        Delay "delay_s", "s", "One-way delay of the datagram that arrived last, such as a packet of a call: from its sending until its receiver has it.";
     }
     /// Series of the values inside a congestion control: a row is written when the value changes.
     InsideSeries (Entity::Flow, sampled: false) {

@@ -81,7 +81,7 @@ impl Endpoints {
     pub(super) fn receive(&mut self, at: Time, packet: &Packet) -> Received {
         match packet.kind() {
             PacketKind::Datagram => {
-                self.traffic.on_datagram(at, packet, self.bodies.sent_at(packet));
+                self.traffic.on_datagram(at, packet, self.bodies.sent_at(packet), &mut self.recorder);
                 match self.traffic.flows[self.traffic.flow_of[packet.lane()]].is_port() {
                     true => Received::ByPort,
                     false => Received::ByFlow,

@@ -181,6 +181,11 @@ impl Recorder {
         }
     }
 
+    /// Writes the one-way delay of a datagram that has arrived, unless the last one took as long.
+    pub(crate) fn on_delay(&mut self, now: Time, flow: FlowId, delay: Duration) {
+        self.on_sender(now, flow, |series| (series == SenderSeries::Delay).then(|| delay.as_secs_f64()));
+    }
+
     /// Writes a value inside the congestion control of a flow, if it has changed and its series is recorded.
     pub(crate) fn on_inside(&mut self, now: Time, flow: FlowId, series: InsideSeries, value: InsideValue<'_>) {
         for track in self.insides.iter_mut().filter(|track| track.series() == series) {

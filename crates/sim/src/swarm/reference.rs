@@ -333,7 +333,7 @@ impl<'a> Reference<'a> {
         }
         if !packet.is_segment() {
             self.ledger.delivered += 1;
-            self.traffic.on_datagram(self.now, &packet, self.bodies.sent_at(&packet));
+            self.traffic.on_datagram(self.now, &packet, self.bodies.sent_at(&packet), &mut self.recorder);
             if self.traffic.flows[self.flow_of(&packet)].is_port() {
                 self.left.push((self.now, packet.path(), packet.size()));
             }

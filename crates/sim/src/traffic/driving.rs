@@ -101,10 +101,12 @@ impl Traffic {
                 }
                 EngineEvent::Datagram { number, sent_at } => {
                     end.first_byte.get_or_insert(now);
-                    let flow = &mut self.flows[self.hosts[endpoint].flow];
+                    let (id, delay) = (self.hosts[endpoint].flow, now.saturating_since(sent_at));
+                    let flow = &mut self.flows[id];
                     let playout = flow.app.playout();
                     if let Some(arrived) = &mut flow.arrived {
-                        arrived.add_numbered(number, now.saturating_since(sent_at), playout);
+                        arrived.add_numbered(number, delay, playout);
+                        recorder.on_delay(now, id, delay);
                     }
                 }
                 EngineEvent::Acked(stream) => {
@@ -159,7 +161,8 @@ impl Traffic {
                 | SenderSeries::DeliveryRate
                 | SenderSeries::LimitedBy
                 | SenderSeries::HeldBytes
-                | SenderSeries::PacingRate => None,
+                | SenderSeries::PacingRate
+                | SenderSeries::Delay => None,
             });
         }
         self.hosts[endpoint].timer = end.next_wakeup();

@@ -6,6 +6,7 @@ use super::pool::Task;
 use crate::dictionary::Cause;
 use crate::ids::{EndpointId, FlowId};
 use crate::packet::{Label, Message, Packet, PacketKind, Recipient, Request, LOWEST};
+use crate::record::Recorder;
 use bentpipe_tcp::{Arrived, Notice};
 use bentpipe_units::Time;
 
@@ -114,8 +115,9 @@ impl Traffic {
     }
 
     /// Counts a datagram that has arrived. The other end answers a probe, and each copy of it.
-    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
-        let flow = &mut self.flows[self.flow_of[packet.lane()]];
+    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time, recorder: &mut Recorder) {
+        let id = self.flow_of[packet.lane()];
+        let flow = &mut self.flows[id];
         if let Some(probes) = flow.arrived.as_mut().and_then(|arrived| arrived.probes.as_mut()) {
             if packet.is_to_sender() {
                 let rtt = probes.on_answer(sent_at, now);
@@ -127,6 +129,7 @@ impl Traffic {
         let playout = flow.app.playout();
         if let Some(arrived) = &mut flow.arrived {
             arrived.add(now - sent_at, playout);
+            recorder.on_delay(now, id, now - sent_at);
         }
         let received = &mut flow.totals_mut().received;
         received.arrived_segments += 1;

@@ -234,7 +234,7 @@ impl Host {
             SenderSeries::ReceiveWindow => Some(conn.report().receive_window() as f64),
             SenderSeries::DeliveryRate => Some(conn.report().rate_sample()?.rate()?.as_bps() as f64),
             SenderSeries::LimitedBy => Some(conn.report().send_limit().map_or(0.0, |limit| f64::from(limit as u8 + 1))),
-            SenderSeries::HeldBytes => None,
+            SenderSeries::HeldBytes | SenderSeries::Delay => None,
             SenderSeries::PacingRate => conn.report().pacing_rate().map(|rate| rate.as_bps() as f64),
         }
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,9 @@ def make_dataset(sweep: Sweep) -> xarray.Dataset:
 def _describe(sweep: Sweep) -> dict[str, Any]:
     """Return the provenance as attributes that each file format can hold: numbers, and other values as JSON."""
     facts = sweep._provenance()
+    # A scenario in Python has no command.
+    with suppress(BentpipeError):
+        facts["command"] = sweep.command()
     return {name: fact if isinstance(fact, (str, int, float)) else json.dumps(fact) for name, fact in facts.items()}
 
 

@@ -68,7 +68,7 @@ class TextPanel:
             self._is_ours = True
             self.editor.value = session.text
             self._is_ours = False
-            # The first text comes with the page: a message would arrive later, over what is typed by then.
+            # The first text comes with the page: a message would arrive later, and replace newer text.
             if self._is_in_browser:
                 self.editor.run_method("setEditorValue", session.text)
         self.editor.set_enabled(not session.is_fixed)
