@@ -264,6 +264,9 @@ def test_figures_have_a_size_a_title_and_labels_of_ones_own(scenario, comparison
         run.plot(labels={"z": "Up"})
     with pytest.raises(BentpipeError, match="expected two numbers above 0"):
         run.plot(size=(0, 5))
+    for wrong in ((7, None), 7, "7x", (1, 2, 3)):
+        with pytest.raises(BentpipeError, match="expected width and height in inches"):
+            run.plot(size=wrong)
 
 
 def test_the_command_line_draws_figures_of_that_size(tmp_path):

@@ -78,7 +78,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 def check_size(size: Size) -> Size:
     """Refuse a size that no figure can have, before any work."""
-    width, height = size
+    try:
+        width, height = (float(each) for each in size)
+    except (TypeError, ValueError):
+        raise BentpipeError(f"size = {size!r}\n  expected width and height in inches, such as (7, 4)") from None
     if not (0 < width <= SIZE_MAX and 0 < height <= SIZE_MAX):
         raise BentpipeError(
             f"a figure of {width:g} x {height:g} inches\n  expected two numbers above 0, to {SIZE_MAX:g}"
