@@ -265,7 +265,7 @@ def test_figures_have_a_size_a_title_and_labels_of_ones_own(scenario, comparison
     with pytest.raises(BentpipeError, match="expected two numbers above 0"):
         run.plot(size=(0, 5))
     for wrong in ((7, None), 7, "7x", (1, 2, 3)):
-        with pytest.raises(BentpipeError, match="expected width and height in inches"):
+        with pytest.raises(BentpipeError, match="expected two numbers: width and height"):
             run.plot(size=wrong)
 
 

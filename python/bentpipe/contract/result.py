@@ -120,13 +120,13 @@ class Result(ABC):
         BentpipeError
             Unknown chart or metric, or no data to draw.
         """
-        from bentpipe.plot.style import dress_figure, use_place
+        from bentpipe.plot.style import check_size, dress_figure, use_place
 
         for name, given in (("metric", metric), ("title", title)):
             if given is not None:
                 arguments.text(name, given)
-        if size is not None and not hasattr(size, "__len__"):
-            raise BentpipeError(f"size = {size!r}\n  expected two numbers: width and height in inches")
+        if size is not None:
+            check_size(size)
         if metric is not None and metric in self.charts and metric not in list_metrics():
             raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
         if axes is not None and size is not None:

@@ -81,7 +81,7 @@ def check_size(size: Size) -> Size:
     try:
         width, height = (float(each) for each in size)
     except (TypeError, ValueError):
-        raise BentpipeError(f"size = {size!r}\n  expected width and height in inches, such as (7, 4)") from None
+        raise BentpipeError(f"size = {size!r}\n  expected two numbers: width and height in inches") from None
     if not (0 < width <= SIZE_MAX and 0 < height <= SIZE_MAX):
         raise BentpipeError(
             f"a figure of {width:g} x {height:g} inches\n  expected two numbers above 0, to {SIZE_MAX:g}"
