@@ -94,7 +94,8 @@ impl Scenario {
 
     /// The flows over TCP.
     fn over_tcp(&self) -> impl Iterator<Item = (&Flow, &Config)> {
-        self.flows.iter().filter_map(|flow| Some((flow, flow.transport.tcp().filter(|_| flow.app.has_transport())?)))
+        let flows = self.flows.iter().filter(|flow| flow.app.has_transport());
+        flows.filter_map(|flow| Some((flow, &**flow.transport.tcp()?)))
     }
 
     /// A slow start beside a congestion control that has its own start.

@@ -129,7 +129,7 @@ fn a_saved_window_that_is_too_small_changes_nothing() {
 
 /// `docs/specs/careful-resume.md`, test 5: one user at a time, and an age.
 #[test]
-fn rfc9959_3_1_one_connection_uses_a_saved_path_at_a_time() {
+fn rfc9959_3_2_one_connection_uses_a_saved_path_at_a_time() {
     let config = || Config { careful_resume: Some(CarefulResume::default()), ..Config::default() };
     let open = |cache: &mut PathCache, at: u64| {
         let mut conn = Connection::new(config(), Role::Active, Seq::new(1));
@@ -154,7 +154,7 @@ fn rfc9959_3_1_one_connection_uses_a_saved_path_at_a_time() {
     assert!(open(&mut cache.clone(), 3600).0 && !open(&mut cache.clone(), 3601).0);
 }
 
-/// A cache has one entry. What a later connection saves takes its place, and a connection that saves nothing leaves it.
+/// A cache has one entry. The path of a later connection replaces it, and a connection that saves nothing leaves it.
 #[test]
 fn rfc9959_3_1_a_later_connection_replaces_what_is_saved() {
     let now = Time::ZERO + RTT;
