@@ -80,8 +80,8 @@ TABLES
 
 ## The order over Starlink
 
-A study at ANRW 2025 ranks congestion controls over Starlink: BBR first, Illinois next, and CUBIC is hurt by
-HyStart. Here is the mean goodput of a minute over two bundled scenarios, `starlink` from measured slots and `victoria-seattle`
+A study at ANRW 2025 ranks congestion controls over Starlink: BBR first, Illinois next, and CUBIC is hurt by HyStart.
+Here is the mean goodput of a minute over two bundled scenarios, `starlink` from measured slots and `victoria-seattle`
 from orbits, over RUNS seeds.
 
 STARLINK

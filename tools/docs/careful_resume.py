@@ -65,7 +65,12 @@ def web(of: dict[str, Any]) -> str:
 
 def page(found: dict[str, Any]) -> str:
     """The whole page."""
-    tables = {"files": files(found["files"]), "saved": list_saved(found["saved"]), "each": each(found["each"]), "pages": web(found["pages"])}
+    tables = {
+        "files": files(found["files"]),
+        "saved": list_saved(found["saved"]),
+        "each": each(found["each"]),
+        "pages": web(found["pages"]),
+    }
     return PAGE.format(seeds=len(SEEDS), **tables)
 
 
@@ -107,15 +112,16 @@ Pages of the bundled scenario `web-on-geo`, whose connections follow one another
 ## Results
 
 - **1 MB** takes half the time, and **10 MB** a sixth less. Slow start goes on after the jump, so careful resume does
-  not prevent the overshoot: as many packets are lost as without, or more. `search` loses fewer of them. With a threshold
-  of one BDP, 10 MB lose none and take a quarter less.
+  not prevent the overshoot: as many packets are lost as without, or more. `search` loses fewer of them. With a
+  threshold of one BDP, 10 MB lose none and take a quarter less.
 - **A receive buffer that grows** with the path takes most of the gain: the window of the receiver bounds the jump.
-- **A saved window of another path** with CUBIC never makes the file slower here, not even if that path had twelve times the
-  capacity and the queue holds a quarter of a BDP. A window that is too large costs packets: nearly five thousand are lost
-  at once, and repaired at half of the rate that the path took.
-- **Most congestion controls** are faster with either window. `tahoe` and `tcpmin` send everything again from the first
-  lost segment, so that a jump that is too far makes them slower. `peach`, `peach-plus` and `swift` have their own start with
-  dummy segments, and a jump takes its place: combine neither. `hybla` has a larger window before the jump.
+- **A saved window of another path** with CUBIC never makes the file slower here, not even if that path had twelve
+  times the capacity and the queue holds a quarter of a BDP. A window that is too large costs packets: nearly five
+  thousand are lost at once, and repaired at half of the rate that the path took.
+- **Most congestion controls** are faster with either window. `tahoe` and `tcpmin` retransmit everything from the
+  first lost segment, so that a jump that is too far makes them slower. `peach`, `peach-plus` and `swift` have their
+  own start with dummy segments, and a jump takes its place: combine neither. `hybla` has a larger window before the
+  jump.
 - **Web pages** show no difference.
 
 The phases beside a separate packet model: `cargo test -p bentpipe-sim --test it resume`. [The
