@@ -130,9 +130,8 @@ impl Scenario {
 
     /// Careful resume beside a recovery that repairs one segment per round trip. A jump that is too far loses many.
     fn retreats_with_slow_repairs(&self) -> Option<(String, String)> {
-        let is_slow = |recovery: &Recovery| {
-            !matches!(recovery, Recovery::Sack { .. } | Recovery::Rack(_) | Recovery::Snack(_))
-        };
+        let is_slow =
+            |recovery: &Recovery| !matches!(recovery, Recovery::Sack { .. } | Recovery::Rack(_) | Recovery::Snack(_));
         let (flow, tcp) = self.over_tcp().find(|(_, tcp)| tcp.careful_resume.is_some() && is_slow(&tcp.recovery))?;
         let hint = format!(
             "recovery \"{}\" repairs at most one segment per round trip, and a jump that is too far loses many (flow \"{}\"); \
