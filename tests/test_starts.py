@@ -1,4 +1,4 @@
-"""Statements of the pages on slow starts and careful resume, beside the numbers that were measured for them."""
+"""Statements of the pages on slow starts, careful resume and the C4 list, beside the numbers that were measured for them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from bentpipe.catalog import names
 from tools.docs.slow_start import SHORT, change, mean
 from validation import kept
+from validation.c4 import CASES, STARLINK
 from validation.slow_start import BARE, ENDS, PATHS, SIZES
 
 PAGE = kept.load("slow_start")
-GEO, GEO_DEEP, RAIN, LEO, STARLINK = PATHS
+GEO, GEO_DEEP, RAIN, LEO, MEASURED = PATHS
 
 
 def value(path: str, end: str, key: str) -> float:
@@ -34,7 +36,7 @@ def test_each_setting_is_measured_on_each_path() -> None:
 
 
 def test_only_hystart_ends_before_a_loss_on_a_path_with_a_usual_queue() -> None:
-    for path in (GEO, RAIN, LEO, STARLINK):
+    for path in (GEO, RAIN, LEO, MEASURED):
         # Some packets are lost by errors of the link.
         assert [end for end in ENDS if value(path, end, "lost") < 1] == ["hystart"], path
     assert [value(GEO_DEEP, end, "lost") for end in ENDS if "search" in end] == [0, 0, 0]
@@ -42,8 +44,8 @@ def test_only_hystart_ends_before_a_loss_on_a_path_with_a_usual_queue() -> None:
 
 
 def test_hystart_ends_far_too_early_over_starlink() -> None:
-    assert value(STARLINK, "hystart", "window") == pytest.approx(0.5, abs=0.1)
-    assert against_standard(STARLINK, "hystart", "10 MB") > 40
+    assert value(MEASURED, "hystart", "window") == pytest.approx(0.5, abs=0.1)
+    assert against_standard(MEASURED, "hystart", "10 MB") > 40
 
 
 def test_rapid_start_is_faster_than_slow_start_on_each_path() -> None:
@@ -82,3 +84,23 @@ def test_congestion_controls_that_a_jump_makes_slower_are_named() -> None:
         if max(of["1 bdp"]["time"][0], of["12 bdp"]["time"][0]) > 1.01 * of["off"]["time"][0]
     }
     assert slower - {"scps"} == {"tahoe", "tcpmin", "peach", "peach-plus", "swift"}
+
+
+def test_the_list_of_c4_is_run_with_every_congestion_control() -> None:
+    cases = kept.load("c4")["cases"]
+    assert list(cases) == list(names("cc"))
+    assert all(list(times) == list(CASES) for times in cases.values())
+    for case in ("satellite", "Wi-Fi fade"):
+        bound = CASES[case].bound_s
+        assert all(times[case] is None or times[case] > bound for times in cases.values()), case
+
+
+def test_the_order_over_starlink_is_that_of_the_study() -> None:
+    """BBR first, Illinois next (BIC is beside it), and CUBIC is hurt by HyStart."""
+    found = kept.load("c4")["starlink"]
+    for name in STARLINK:
+        rates = {cc: of[name] for cc, of in found.items()}
+        order = sorted(rates, key=lambda cc: -rates[cc])
+        assert order[0].startswith("bbr"), name
+        assert [cc for cc in order if not cc.startswith("bbr")][:2] in (["illinois", "bic"], ["bic", "illinois"]), name
+        assert rates["cubic"] < rates["cubic, standard"], name

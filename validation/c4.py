@@ -1,6 +1,6 @@
 """Runs the test list of draft-huitema-ccwg-c4-test with every congestion control, and the order over Starlink.
 
-    python -m validation.c4         # five minutes
+    python -m validation.c4         # two minutes
     python -m tools.docs c4         # after that: the page
 
 The numbers go into `validation/data/c4.json`.
