@@ -1,4 +1,4 @@
-"""Statements of the pages on slow starts, careful resume and the C4 list, beside the numbers that were measured for them."""
+"""Statements of the pages on slow starts, careful resume and the C4 list, beside their measured numbers."""
 
 from __future__ import annotations
 

@@ -68,7 +68,8 @@ TABLES
 
 ## Differences from the draft
 
-- C4 itself is not here: its text leaves parts open.
+- C4 itself is not here. Its text of November 2025 leaves open what a mark and a seeded window do, which the case
+  *satellite* needs. The formulas that update its rate and scale its reaction to delay contradict their descriptions.
 - Jitter of Wi-Fi is exponential with the same mean. The draft has two Poisson processes.
 - *Bad Wi-Fi* has the 4 MB of the draft's file. Its text has 10 MB, which 10 Mbit/s cannot carry in that time.
 - *Black hole* has the rate of the file, 25 Mbit/s, and *short to long* its 10 Mbit/s.
