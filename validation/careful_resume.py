@@ -52,7 +52,7 @@ def measure_file(size: str, sets: dict[str, Any]) -> dict[str, Any]:
     """Time of a file over GEO, and lost packets."""
     file = {"flow.transfer.app": {"kind": "file", "size": size}, "duration": "120 s"}
     runs = [bp.run(bp.load("geo", {**BASE, **sets, **file}), seed=seed) for seed in SEEDS]
-    lost = [float(run.links["dropped_packets"].sum()) for run in runs]
+    lost: list[float | None] = [float(run.links["dropped_packets"].sum()) for run in runs]
     return {"time": _mean([run.flows["completion_s"][0] for run in runs]), "lost": _mean(lost)}
 
 
