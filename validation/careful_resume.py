@@ -1,6 +1,6 @@
 """Measures careful resume over GEO: files, web pages, and paths that are not what was saved.
 
-    python -m validation.careful_resume         # half a minute
+    python -m validation.careful_resume         # two minutes
     python -m tools.docs careful_resume         # after that: the page
 
 The numbers go into `validation/data/careful_resume.json`.
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 import bentpipe as bp
+from bentpipe.catalog import names
+from bentpipe.errors import ScenarioError
 from bentpipe.statistics.estimates import estimate
 from validation import kept
 
@@ -34,6 +36,9 @@ CASES: dict[str, dict[str, Any]] = {
 SAVED = {"0.25 bdp": 0.25, "1 bdp": 1, "4 bdp": 4, "12 bdp": 12}
 """Saved windows in bandwidth-delay products of the path as it is now."""
 
+EACH = ("off", "1 bdp", "12 bdp")
+"""Saved windows that each congestion control resumes from."""
+
 BASE = {"tcp.slow_start": "standard", "tcp.receive_buffer": "8 bdp", "tcp.send_buffer": "8 bdp"}
 QUEUES = ("1 bdp", "0.25 bdp")
 
@@ -47,8 +52,20 @@ def measure_file(size: str, sets: dict[str, Any]) -> dict[str, Any]:
     """Time of a file over GEO, and lost packets."""
     file = {"flow.transfer.app": {"kind": "file", "size": size}, "duration": "120 s"}
     runs = [bp.run(bp.load("geo", {**BASE, **sets, **file}), seed=seed) for seed in SEEDS]
-    lost = [float(run.links["dropped_packets"].sum()) for run in runs]
+    lost: list[float | None] = [float(run.links["dropped_packets"].sum()) for run in runs]
     return {"time": _mean([run.flows["completion_s"][0] for run in runs]), "lost": _mean(lost)}
+
+
+def measure_each(cc: str) -> dict[str, Any] | None:
+    """Times of 10 MB with a congestion control; none: it has no window to resume."""
+    found = {}
+    for saved in EACH:
+        resume = {} if saved == "off" else {"tcp.careful_resume": {"kind": "on", "saved": saved}}
+        try:
+            found[saved] = measure_file("10 MB", {"tcp.cc": cc, **resume})
+        except ScenarioError:
+            return None
+    return found
 
 
 def measure_pages(sets: dict[str, Any]) -> dict[str, Any]:
@@ -73,6 +90,7 @@ def main() -> None:
             sets = {"link.sat.forward.queue": queue, "tcp.careful_resume": {"kind": "on", "saved": saved}}
             rows[saved] = measure_file("10 MB", sets)
         found["saved"][queue] = rows
+    found["each"] = {cc: measure_each(cc) for cc in names("cc")}
     kept.save("careful_resume", found)
     found["pages"] = {
         "off": measure_pages({}),

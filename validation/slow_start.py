@@ -1,7 +1,7 @@
 """Compares the ends of slow start: when each comes, lost packets, and times of files.
 
-    python -m validation.slow_start         # half a minute
-    python -m tools.docs slow_start         # after that: the page
+    python -m validation.slow_start                  # three minutes
+    python -m tools.docs slow_start --pictures       # after that: the page and its figures
 
 The numbers go into `validation/data/slow_start.json`.
 """
@@ -10,15 +10,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import bentpipe as bp
-from bentpipe.statistics.estimates import estimate
 from validation import kept
 
 SEEDS = range(1, 11)
 SIZES = ("1 MB", "10 MB", "100 MB")
-CONFIDENCE = 0.95
 PACED = {"tcp.pacing": "window"}
 ENDS: dict[str, dict[str, Any]] = {
     "standard": {"tcp.slow_start": "standard"},
@@ -58,44 +54,98 @@ PATHS = {
 }
 
 
-def measure(path: Path, end: dict[str, Any]) -> dict[str, Any]:
-    """Figures of one end of slow start on one path: means over the seeds with the half widths of their intervals."""
+class Bare(NamedTuple):
+    """A path of the packet models, with one flow that never ends."""
+
+    rate: str
+    delay: str
+    """One way."""
+    duration_s: float
+
+
+BARE = {"GEO": Bare("20 Mbit/s", "300 ms", 15), "LEO": Bare("100 Mbit/s", "20 ms", 2)}
+QUEUES_BDP = (0.5, 10.0)
+"""Queues between which the least one without a loss is searched, in bandwidth-delay products."""
+STEP_BDP = 0.05
+EXITS: dict[str, dict[str, Any]] = {
+    "search": {},
+    "search, least": {"look_back": "least"},
+    "search, threshold": {"threshold": 0.35},
+    "search, least, threshold": {"look_back": "least", "threshold": 0.35},
+}
+"""Settings of SEARCH whose least queue is searched. Modules of its authors had the threshold in 2025."""
+
+
+def least_queue(path: Bare, search: dict[str, Any]) -> float:
+    """The least queue in which slow start ends without a loss, in bandwidth-delay products."""
+    low, high = (round(bdp / STEP_BDP) for bdp in QUEUES_BDP)
+    while low < high:
+        middle = (low + high) // 2
+        if _is_lossless(path, search, middle * STEP_BDP):
+            high = middle
+        else:
+            low = middle + 1
+    return round(low * STEP_BDP, 2)
+
+
+def _is_lossless(path: Bare, search: dict[str, Any], queue_bdp: float) -> bool:
+    """Whether nothing is lost until slow start has ended and the queue is empty again."""
+    link = {"from": "a", "to": "b", "rate": path.rate, "delay": path.delay, "forward": {"queue": f"{queue_bdp:g} bdp"}}
+    tcp = {
+        "like": "rfc",
+        "cc": "reno",
+        "recovery": "sack",
+        "byte_counting": "abc",
+        "initial_window": "10 segments",
+        "ack": {"every": 2},
+        "receive_buffer": "40 bdp",
+        "send_buffer": "40 bdp",
+        "slow_start": {"kind": "search", **search},
+    }
+    flow = {"from": "a", "to": "b"}
+    network = {"duration": f"{path.duration_s} s", "tcp": tcp, "link": {"l": link}, "flow": {"f": flow}}
+    return int(bp.run(bp.Scenario(network), seed=1).links["dropped_packets"].sum()) == 0
+
+
+def measure(path: Path, end: dict[str, Any]) -> dict[str, list[float | None]]:
+    """Figures of one end of slow start on one path, a value per seed."""
     scenario = bp.load(path.scenario, {**path.sets, "tcp.cc": "cubic", **end})
-    found: dict[str, Any] = {}
+    found: dict[str, list[float | None]] = {}
     for size in SIZES:
         file = {f"flow.{path.flow}.app": {"kind": "file", "size": size}, "duration": "300 s"}
         runs = [
             bp.run(scenario.with_sets([*file.items(), ("record.series", ["events", "losses"])]), seed=seed)
             for seed in SEEDS
         ]
-        found[size] = _mean([run.flows["completion_s"][0] for run in runs])
+        found[size] = [run.flows["completion_s"][0] for run in runs]
     # The longest file sees the end on every path.
-    return found | _ends(runs, path)
+    ends = [_end(run, path) for run in runs]
+    return found | {key: [end[key] for end in ends] for key in ("time", "window", "lost")}
 
 
-def _ends(runs: list[bp.RunResult], path: Path) -> dict[str, Any]:
-    """Time, window and losses at the first end of slow start. Timeouts do not count."""
-    times, windows, lost = [], [], []
-    for run in runs:
-        for event in run.events.filter(run.events["event"] == "slow_start_exit").head(1).iter_rows(named=True):
-            times.append(event["time_s"])
-            windows.append(event["value"] * 8 / path.rate_bps / run.flows["rtt_min_s"][0])
-            # Data that were sent in slow start are on their way for another round trip, and wait in the queue.
-            over_s = event["time_s"] + 2 * run.flows["rtt_p95_s"][0]
-            lost.append(int((run.series("losses")["time_s"] <= over_s).sum()))
-    return {"time": _mean(times), "window": _mean(windows), "lost": _mean(lost)}
-
-
-def _mean(values: list[float | None]) -> tuple[float | None, float | None]:
-    found = estimate(np.array([np.nan if value is None else value for value in values]), CONFIDENCE)
-    return found.mean, found.half_width
+def _end(run: bp.RunResult, path: Path) -> dict[str, float | None]:
+    """Time from the first data, window and losses at the first end of slow start. Timeouts do not count."""
+    events, (flow, *_) = run.events, run.flows.iter_rows(named=True)
+    exits = events.filter(events["event"] == "slow_start_exit")
+    if exits.is_empty():
+        return {"time": None, "window": None, "lost": None}
+    first_s = float(events.filter(events["event"] == "established")["time_s"][0])
+    end = exits.row(0, named=True)
+    # Data that were sent in slow start are on their way for another round trip, and wait in the queue.
+    over_s = end["time_s"] + 2 * flow["rtt_p95_s"]
+    return {
+        "time": end["time_s"] - first_s,
+        "window": end["value"] * 8 / path.rate_bps / flow["rtt_min_s"],
+        "lost": float((run.series("losses")["time_s"] <= over_s).sum()),
+    }
 
 
 def main() -> None:
     """Measure all, and keep the numbers."""
-    found: dict[str, Any] = {}
+    queues = {path: {name: least_queue(bare, end) for name, end in EXITS.items()} for path, bare in BARE.items()}
+    found: dict[str, Any] = {"queues": queues, "paths": {}}
     for title, path in PATHS.items():
-        found[title] = {name: measure(path, end) for name, end in ENDS.items()}
+        found["paths"][title] = {name: measure(path, end) for name, end in ENDS.items()}
         kept.save("slow_start", found)
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bentpipe import plot
+from bentpipe.plot.style import COLOURS, sheet, style
+from bentpipe.statistics.estimates import estimate
 from validation import kept
-from validation.slow_start import ENDS, SEEDS, SIZES
+from validation.slow_start import BARE, ENDS, EXITS, SEEDS, SIZES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 NAMES = {name: f"`{name}`" for name in ENDS} | {
     "search, least": '`search`, `look_back = "least"`',
@@ -13,32 +23,93 @@ NAMES = {name: f"`{name}`" for name in ENDS} | {
     "standard, paced": '`standard`, `pacing = "window"`',
     "rapid, paced": '`rapid`, `pacing = "window"`',
     "rapid, smaller": '`rapid`, `bound = "smaller"`',
+    "search, threshold": "`search`, `threshold = 0.35`",
+    "search, least, threshold": '`search`, `look_back = "least"`, `threshold = 0.35`',
 }
+SHORT = ("GEO", "GEO, 5 BDP", "GEO, rain", "LEO", "Starlink")
+"""Titles of the paths in figures."""
+QUESTIONS = {
+    "time": "end of slow start (s)",
+    "window": "window at the end of slow start (BDP)",
+    "lost": "packets lost until two round trips after the end",
+}
+"""Questions with one figure each, by key: labels of their axes."""
+
+
+CONFIDENCE = 0.95
+
+
+def mean(values: list[float | None]) -> list[float | None]:
+    """The mean and the half width of its interval."""
+    found = estimate(np.array(values, dtype=float), CONFIDENCE)
+    return [found.mean, found.half_width]
+
+
+def change(of: list[float | None], against: list[float | None]) -> list[float | None]:
+    """The change of each value against that of the same seed, in per cent."""
+    return [None if a is None or b is None else 100 * (a / b - 1) for a, b in zip(of, against, strict=True)]
 
 
 def cell(pair: list[float | None], digits: int) -> str:
     """A mean with the half width of its interval."""
-    mean, half = pair
-    if mean is None:
+    value, half = pair
+    if value is None:
         return "–"
-    return f"{mean:.{digits}f}" if half is None else f"{mean:.{digits}f} ± {half:.{digits}f}"
+    return f"{value:.{digits}f}" if half is None else f"{value:.{digits}f} ± {half:.{digits}f}"
 
 
 def table(of: dict[str, Any]) -> str:
     """The table of one path."""
-    heads = ["slow start", "ends at (s)", "window (BDP)", "lost", *(f"{size} (s)" for size in SIZES)]
+    heads = ["slow start", "ends after (s)", "window (BDP)", "lost", *(f"{size} (s)" for size in SIZES)]
     lines = ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for name, row in of.items():
-        cells = [cell(row["time"], 2), cell(row["window"], 2), cell(row["lost"], 0)]
-        cells += [cell(row[size], 2) for size in SIZES]
+        cells = [cell(mean(row["time"]), 2), cell(mean(row["window"]), 2), cell(mean(row["lost"]), 0)]
+        cells += [cell(mean(row[size]), 2) for size in SIZES]
         lines.append(f"| {NAMES[name]} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def queues(found: dict[str, Any]) -> str:
+    """The table of the least queues."""
+    lines = [
+        "| slow start | " + " | ".join(f"{path} (BDP)" for path in BARE) + " |",
+        "|---" + "|---:" * len(BARE) + "|",
+    ]
+    for name in EXITS:
+        lines.append(f"| {NAMES[name]} | " + " | ".join(f"{found[path][name]:.2f}" for path in BARE) + " |")
+    return "\n".join(lines)
+
+
+def draw(paths: dict[str, Any], rows: dict[str, str], file: Path) -> None:
+    """Draw means with intervals: a column per path, a row per key of `rows`, which has its label."""
+    with style():
+        made = sheet(10, 0.8 + 2.4 * len(rows))
+        panels = made.subplots(len(rows), len(paths), sharey=True, squeeze=False)
+        for row, (key, label) in enumerate(rows.items()):
+            for column, (title, of) in enumerate(zip(SHORT, paths.values(), strict=True)):
+                axes = panels[row, column]
+                for at, end in enumerate(of.values()):
+                    values = change(end[key], of["standard"][key]) if key in SIZES else end[key]
+                    value, half = mean(values)
+                    axes.errorbar(value, at, xerr=half, fmt="o", color=COLOURS[0], markersize=4, capsize=2)
+                axes.grid(alpha=0.3)
+                if key in SIZES:
+                    axes.axvline(0, color="grey", linewidth=0.8)
+                axes.margins(x=0.15)
+                if key not in SIZES:
+                    axes.set_xlim(left=0)
+                if row == 0:
+                    axes.set_title(title, fontsize=9)
+            panels[row, 0].set_yticks(range(len(ENDS)), ENDS)
+            panels[row, len(paths) // 2].set_xlabel(label)
+        panels[0, 0].invert_yaxis()
+        plot.save(made, file, dpi=110)
+
+
 def page(found: dict[str, Any]) -> str:
     """The whole page."""
-    parts = [f"## {title}\n\n{table(of)}\n" for title, of in found.items()]
-    return PAGE.format(tables="\n".join(parts), seeds=len(SEEDS))
+    parts = [f"## {title}\n\n{table(of)}\n" for title, of in found["paths"].items()]
+    return PAGE.format(tables="\n".join(parts), queues=queues(found["queues"]), seeds=len(SEEDS))
 
 
 PAGE = """<!-- Generated by `python -m tools.docs slow_start`. -->
@@ -48,27 +119,72 @@ When does each setting of `slow_start` leave slow start, at which cost in packet
 `python -m validation.slow_start`.
 
 A file goes over the bundled scenarios `geo`, `leo` and `starlink` with CUBIC of Linux 6. Values are means of {seeds}
-seeds with 95 % intervals. The window is that at the first end of slow start. A bandwidth-delay product (BDP) is the
-rate at the start of the run times the least round trip. Packets are counted as lost until two round trips after this
-end.
+seeds with 95 % intervals. The end is that of the first slow start, in seconds from the first data, and the window is
+that at this end. A bandwidth-delay product (BDP) is the rate at the start of the run times the least round trip.
+Packets are counted as lost until two round trips after the end. In figures, *least* is `look_back = "least"`, *stay*
+is `leave = "stay"`, *paced* is `pacing = "window"`, and *smaller* is `bound = "smaller"`.
+
+## When does slow start end?
+
+![End of slow start by setting and path](slow-start-time.png)
+
+## At which window?
+
+![Window at the end of slow start by setting and path](slow-start-window.png)
+
+## How many packets are lost?
+
+![Lost packets by setting and path](slow-start-lost.png)
+
+## How long do files take?
+
+The change is against `standard` with the same seed.
+
+![Change of the times of files by setting and path](slow-start-files.png)
 
 {tables}
+## Least queue of SEARCH
+
+The least queue in which SEARCH ends before a loss, in steps of 0.05 BDP: one flow of Reno's window without pacing,
+and an ACK for two segments. GEO is 20 Mbit/s with a round trip of 600 ms, LEO is 100 Mbit/s with 40 ms. Two packet
+models that were written before have 4.5 and 2.05 BDP for GEO, and 4.75 and 1.95 BDP for LEO. The threshold 0.35 is
+that of the authors' modules of 2025.
+
+{queues}
+
 ## Results
 
 - **GEO, a queue of 1 BDP**: only `hystart` ends before the first loss. SEARCH as drafted ends by the loss: its round
   trip is that of the newest ACK, which has waited in the queue. With the least round trip it ends earlier, and 40 %
-  fewer packets are lost. Files of 100 MB take the same time in all cases.
-- **GEO, a queue of 5 BDP**: both forms of SEARCH end before a loss. `leave = "drain"` empties the queue, and costs half
-  a second of 100 MB.
-- **LEO**: a loss in a queue of one BDP is repaired in some round trips of 40 ms. The end of slow start decides how many
-  packets are lost, and not how long files take.
+  fewer packets are lost. Rapid start fills the path 1.2 s earlier than `standard`. Files of 1 MB take 12 % less, and
+  files of 10 MB 5 to 9 %. Without pacing, some runs need two more round trips for their repairs. Rapid start loses
+  970 packets there, and `standard` 1,580, or 910 with pacing.
+- **GEO, a queue of 5 BDP**: both forms of SEARCH end before a loss. `leave = "drain"` empties the queue, and costs
+  half a second of 100 MB. Rapid start loses 5,500 packets, and files still are the fastest.
+- **Rain**: the rate falls while the window grows, so each setting but `hystart` loses packets. SEARCH with the least
+  round trip ends at one BDP of the rate before the rain. If it drains, it ends too low, and 10 MB take a second
+  longer.
+- **LEO**: a loss in a queue of one BDP is repaired in some round trips of 40 ms. The end of slow start decides how
+  many packets are lost, and not how long files take. Rapid start saves one round trip.
 - **Starlink**: waits for the radio link vary by more than the 4 to 16 ms of `hystart`. It ends slow start at half a
-  BDP, and files of 10 MB take 60 % longer. `search` with the least round trip has the same fault if it drains, and
-  hardly if it stays.
+  BDP, and files of 10 MB take half as long again. `search` with the least round trip has the same fault if it drains,
+  and hardly if it stays. Rapid start without pacing takes a tenth less than `standard` for 1 and 10 MB.
+- **Rapid start as drafted**, with the smaller of its two bounds, differs little from the larger one.
+- **SEARCH as drafted** ends before a loss only in queues of four and a half BDP, and of five and a half with the
+  higher threshold.
 
 SEARCH beside a separate packet model: `cargo test -p bentpipe-sim --test it slow_start`. [The
 specification](../specs/search.md) has its readings.
 """
+
+
+def pictures() -> dict[str, Callable[[Path], None]]:
+    """The functions that draw the figures, by path below `docs`."""
+    paths = kept.load("slow_start")["paths"]
+    rows = {key: {key: label} for key, label in QUESTIONS.items()} | {
+        "files": {size: f"time of {size}, against standard with the same seed (%)" for size in SIZES}
+    }
+    return {f"validation/slow-start-{name}.png": partial(draw, paths, of) for name, of in rows.items()}
 
 
 def pages() -> dict[str, str]:

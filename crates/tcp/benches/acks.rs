@@ -3,13 +3,17 @@
 //! A transfer with losses by a full queue: 100 packets of queue at 12 Mbit/s behind 100 ms; the average over 40,000
 //! ACKs, most of them for two segments. The first count covers the sender from the arrival of an ACK to the last
 //! segment that it sends, the second its congestion control. The receiver and the path are not counted.
+//!
+//! A second table has the slow starts with the window of `sack`: each after its end, and two as long as they last, in a
+//! queue that never overflows.
 #![allow(clippy::print_stdout)]
 
+use bentpipe_cc::keys::{Hoe, HyStart, HyStartPlusPlus, Rack, RapidStart, Search};
 use bentpipe_cc::{
     AckSample, CcConfig, CcKind, Congestion, CongestionControl, Custom, CustomCc, Delivery, Init, LostSegment, Pace,
     PathState, ProbeSegments,
 };
-use bentpipe_tcp::{Config, Connection, Role, Segment};
+use bentpipe_tcp::{Config, Connection, Recovery, Role, Segment, SlowStart};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
 use std::convert::identity;
@@ -21,19 +25,26 @@ const ALLOWED: f64 = 3.0;
 /// round trip.
 const EXEMPT: &[&str] = &["bbr1", "bbr2", "bbr3", "leocc", "stp"];
 const ACKS: [u64; 2] = [20_000, 60_000];
+/// Instructions for each ACK with a slow start that none may exceed, within it and after it, in those with the standard one.
+const ALLOWED_START: f64 = 2.0;
+/// ACKs within a slow start: the window is below the receive buffer until then.
+const EARLY_ACKS: [u64; 2] = [1_000, 5_000];
+/// Slow starts that last until a loss, although ACKs are late.
+const UNTIL_LOSS: &[&str] = &["standard", "rapid"];
+/// Mark of a slow start that never ends, before its name.
+const LASTING: &str = "lasting ";
 const SEGMENT_TIME: Duration = Duration::from_millis(1);
 const DELAY: Duration = Duration::from_millis(50);
-const QUEUE: usize = 100;
+const QUEUE: u64 = 100;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
     if let [_, name, acks, what] = &args[..] {
-        let kind = CcKind::ALL.iter().find(|kind| kind.name() == name).copied();
-        let (Some(kind), Ok(acks)) = (kind, acks.parse()) else { return ExitCode::FAILURE };
-        transfer(kind, acks, what == HOOK);
+        let (Some(case), Ok(acks)) = (Case::named(name, what == HOOK), acks.parse()) else { return ExitCode::FAILURE };
+        transfer(case, acks);
         return ExitCode::SUCCESS;
     }
-    match table() {
+    match table().and_then(|is_within| Ok(table_of_starts()? && is_within)) {
         Ok(is_within) => ExitCode::from(u8::from(!is_within)),
         Err(error) => {
             println!("{error}");
@@ -42,15 +53,82 @@ fn main() -> ExitCode {
     }
 }
 
+/// A sender, and the path of its transfer.
+struct Case {
+    config: Config,
+    /// Segments that wait at most.
+    queue: u64,
+}
+
+impl Case {
+    /// The case of a congestion control or of a slow start. `is_wrapped`: the work of the controller is counted.
+    fn named(name: &str, is_wrapped: bool) -> Option<Self> {
+        let config = |kind: CcKind| Config {
+            cc: kind.into(),
+            recovery: kind.recovery(),
+            handshake: false,
+            receive_buffer: 1 << 24,
+            ..Config::default()
+        };
+        let Some(kind) = CcKind::ALL.iter().find(|kind| kind.name() == name).copied() else {
+            let mut config = config(CcKind::Sack);
+            let (name, queue) = name.strip_prefix(LASTING).map_or((name, QUEUE), |name| (name, u64::MAX));
+            // Rapid start needs it.
+            config.recovery = Recovery::Rack(Rack::default());
+            config.growth.slow_start = starts().into_iter().find(|(start, _)| *start == name)?.1;
+            return Some(Self { config, queue });
+        };
+        let mut config = config(kind);
+        if is_wrapped {
+            let wrap = move |init: Init| -> Box<dyn Custom> { Box::new(Wrapped(CcConfig::from(kind).custom(init))) };
+            config.own_cc = Some(CustomCc::new(wrap));
+        }
+        Some(Self { config, queue: QUEUE })
+    }
+}
+
+/// Slow starts by name.
+fn starts() -> [(&'static str, SlowStart); 6] {
+    [
+        ("standard", SlowStart::Standard),
+        ("hoe", SlowStart::Hoe(Hoe::default())),
+        ("hystart", SlowStart::HyStart(HyStart::default())),
+        ("hystart++", SlowStart::HyStartPlusPlus(HyStartPlusPlus::default())),
+        ("search", SlowStart::Search(Search::default())),
+        ("rapid", SlowStart::Rapid(RapidStart::default())),
+    ]
+}
+
+/// Whether all slow starts stay within what is allowed.
+fn table_of_starts() -> Result<bool, String> {
+    println!();
+    println!("| slow start | in it, instructions per ACK | of `standard` | after it | of `standard` |");
+    println!("|---|---|---|---|---|");
+    let after = |name: &str| per_ack(name, STEP, ACKS);
+    let within = |name: &str| per_ack(&format!("{LASTING}{name}"), STEP, EARLY_ACKS);
+    let standard = [within("standard")?, after("standard")?];
+    let mut is_within = true;
+    for (name, _) in starts() {
+        let within = UNTIL_LOSS.contains(&name).then(|| within(name)).transpose()?;
+        let after = after(name)?;
+        let ratios = [within.map(|within| within / standard[0]), Some(after / standard[1])];
+        is_within &= ratios.into_iter().flatten().all(|ratio| ratio <= ALLOWED_START);
+        let within =
+            within.map_or("– | –".to_owned(), |within| format!("{within:.0} | {:.2}", within / standard[0]));
+        println!("| `{name}` | {within} | {after:.0} | {:.2} |", after / standard[1]);
+    }
+    Ok(is_within)
+}
+
 /// Whether all stay within what is allowed.
 fn table() -> Result<bool, String> {
     println!("| sender | loss recovery | instructions per ACK | of `sack` | in the controller | of `sack` |");
     println!("|---|---|---|---|---|---|");
-    let reno = [per_ack("sack", STEP)?, per_ack("sack", HOOK)?];
+    let reno = [per_ack("sack", STEP, ACKS)?, per_ack("sack", HOOK, ACKS)?];
     let mut is_within = true;
     for kind in CcKind::ALL {
         let (name, recovery) = (kind.name(), kind.recovery().name());
-        let [all, own] = [per_ack(name, STEP)?, per_ack(name, HOOK)?];
+        let [all, own] = [per_ack(name, STEP, ACKS)?, per_ack(name, HOOK, ACKS)?];
         let ratios = [all / reno[0], own / reno[1]];
         is_within &= ratios[0] <= ALLOWED || EXEMPT.contains(&name);
         println!("| `{name}` | {recovery} | {all:.0} | {:.2} | {own:.0} | {:.2} |", ratios[0], ratios[1]);
@@ -59,9 +137,9 @@ fn table() -> Result<bool, String> {
 }
 
 /// The difference between a long and a short transfer, for each ACK.
-fn per_ack(name: &str, what: &str) -> Result<f64, String> {
-    let [few, many] = ACKS.map(|acks| count(name, acks, what));
-    Ok((many? - few?) / (ACKS[1] - ACKS[0]) as f64)
+fn per_ack(name: &str, what: &str, acks: [u64; 2]) -> Result<f64, String> {
+    let [few, many] = acks.map(|acks| count(name, acks, what));
+    Ok((many? - few?) / (acks[1] - acks[0]) as f64)
 }
 
 /// Instructions of the function `what` and its callees.
@@ -84,20 +162,13 @@ const STEP: &str = "counted_step";
 const HOOK: &str = "counted_hook";
 
 /// A sender, its receiver and the path between them, until `acks` ACKs came back.
-fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
-    let recovery = kind.recovery();
-    let mut config =
-        Config { cc: kind.into(), recovery, handshake: false, receive_buffer: 1 << 24, ..Config::default() };
-    if is_wrapped {
-        let wrap = move |init: Init| -> Box<dyn Custom> { Box::new(Wrapped(CcConfig::from(kind).custom(init))) };
-        config.own_cc = Some(CustomCc::new(wrap));
-    }
+fn transfer(Case { config, queue }: Case, acks: u64) {
     let mut sender = Connection::new(config.clone(), Role::Active, Seq::new(0));
     let mut receiver = Connection::new(config, Role::Passive, Seq::new(0));
     receiver.open(Time::ZERO);
     sender.open(Time::ZERO);
     sender.offer(u64::MAX >> 8);
-    let mut path = Path::default();
+    let mut path = Path { most: SEGMENT_TIME.saturating_mul(queue), ..Path::default() };
     let mut counted = 0;
     let mut leaving = Vec::with_capacity(4096);
     counted_step(&mut sender, Time::ZERO, None, &mut leaving);
@@ -146,13 +217,15 @@ struct Path {
     data: VecDeque<(Time, Segment)>,
     acks: VecDeque<(Time, Segment)>,
     free_at: Time,
+    /// The longest wait of a segment.
+    most: Duration,
 }
 
 impl Path {
     fn take(&mut self, now: Time, segments: &mut Vec<Segment>) {
         for segment in segments.drain(..) {
             let begins = self.free_at.max(now);
-            if begins.saturating_since(now) < SEGMENT_TIME * QUEUE as u64 {
+            if begins.saturating_since(now) < self.most {
                 self.free_at = begins + SEGMENT_TIME;
                 self.data.push_back((self.free_at + DELAY, segment));
             }

@@ -114,7 +114,7 @@ impl PathCache {
         Some((learnt, path.rtt.filter(|_| sharing.rtt)))
     }
 
-    /// Gives the saved path to a connection, if no other one uses it and it is young (RFC 9959 §3.1, §4.3).
+    /// Gives the saved path to a connection, if no other one uses it and it is young (RFC 9959 §3.2, §4.3.1).
     pub fn take_saved(&mut self, now: Time, lifetime: Duration) -> Option<SavedPath> {
         let saved = self.saved.filter(|saved| !self.is_in_use && now.saturating_since(saved.at) <= lifetime)?;
         self.is_in_use = true;

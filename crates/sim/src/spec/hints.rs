@@ -5,7 +5,7 @@
 use super::{App, Change, DualPi2, Flow, Lane, Queue, QueueLimit, Quic, Scenario};
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::middlebox::MiddleboxConfig;
-use bentpipe_tcp::EcnFeedback;
+use bentpipe_tcp::{Config, EcnFeedback, Recovery, SavedWindow, SlowStart};
 use bentpipe_units::Duration;
 
 /// Names that a hint gives before it counts.
@@ -21,7 +21,7 @@ const FEW_PACKETS: u64 = 20;
 
 impl Scenario {
     /// The hints, in the order: marks, small queues, large queues, small probed windows, controllers of queues, pages
-    /// without TLS, windows of QUIC, timers of QUIC.
+    /// without TLS, windows of QUIC, timers of QUIC, starts.
     pub fn hints(&self) -> Vec<String> {
         self.hints_at_keys().map(|(_, hint)| hint).collect()
     }
@@ -35,6 +35,9 @@ impl Scenario {
             self.pages_without_tls(),
             self.windows_below_two_bdp(),
             self.timers_below_the_round_trip(),
+            self.starts_of_models(),
+            self.jumps_that_nobody_saved(),
+            self.retreats_with_slow_repairs(),
         ];
         [self.marks_that_no_queue_makes(), small, large].into_iter().chain(others).flatten()
     }
@@ -87,6 +90,56 @@ impl Scenario {
             link.name
         );
         Some((key, hint))
+    }
+
+    /// The flows over TCP.
+    fn over_tcp(&self) -> impl Iterator<Item = (&Flow, &Config)> {
+        let flows = self.flows.iter().filter(|flow| flow.app.has_transport());
+        flows.filter_map(|flow| Some((flow, &**flow.transport.tcp()?)))
+    }
+
+    /// A slow start beside a congestion control that has its own start.
+    fn starts_of_models(&self) -> Option<(String, String)> {
+        let (flow, tcp) = self.over_tcp().find(|(_, tcp)| {
+            let is_own = tcp.own_cc.is_some() || tcp.cc.kind().takes().slow_start;
+            tcp.growth.slow_start != SlowStart::Standard && !is_own
+        })?;
+        let (slow_start, cc) = (tcp.growth.slow_start.name(), tcp.cc.kind().name());
+        let hint = format!(
+            "tcp.slow_start = \"{slow_start}\" has no effect (flow \"{}\"): {cc} has its own start; a congestion control with it: \
+             cubic",
+            flow.name
+        );
+        Some(("tcp.slow_start".to_owned(), hint))
+    }
+
+    /// The only connection that would resume: none has ended before.
+    fn jumps_that_nobody_saved(&self) -> Option<(String, String)> {
+        let mut resuming = self.over_tcp().filter_map(|(flow, tcp)| Some((flow, tcp.careful_resume?)));
+        let (Some((flow, resume)), None) = (resuming.next(), resuming.next()) else { return None };
+        let is_alone = matches!(*flow.app, App::Greedy | App::File { .. });
+        (is_alone && resume.saved == SavedWindow::Cache).then(|| {
+            let hint = format!(
+                "tcp.careful_resume has no effect (flow \"{}\"): no earlier connection saves a window; one for the first: \
+                 careful_resume = {{ kind = \"on\", saved = \"1 bdp\" }}",
+                flow.name
+            );
+            ("tcp.careful_resume".to_owned(), hint)
+        })
+    }
+
+    /// Careful resume beside a recovery that repairs one segment per round trip. A jump that is too far loses many.
+    fn retreats_with_slow_repairs(&self) -> Option<(String, String)> {
+        let is_slow =
+            |recovery: &Recovery| !matches!(recovery, Recovery::Sack { .. } | Recovery::Rack(_) | Recovery::Snack(_));
+        let (flow, tcp) = self.over_tcp().find(|(_, tcp)| tcp.careful_resume.is_some() && is_slow(&tcp.recovery))?;
+        let hint = format!(
+            "recovery \"{}\" repairs at most one segment per round trip, and a jump that is too far loses many (flow \"{}\"); \
+             a recovery for careful resume: tcp.recovery = \"rack\"",
+            tcp.recovery.name(),
+            flow.name
+        );
+        Some(("tcp.recovery".to_owned(), hint))
     }
 
     /// Pages over TCP without round trips for TLS beside flows over QUIC, whose handshake has them.
@@ -372,6 +425,36 @@ mod tests {
         assert!(found.starts_with(expected) && found.ends_with("max_rtt = \"520 ms\""), "{found}");
         for queue in ["{ kind = 'dualpi2', max_rtt = '520 ms' }", "{ kind = 'dualpi2', typical_rtt = '100 ms' }"] {
             assert_eq!(hints("", queue, ""), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn slow_starts_of_controllers_with_their_own_start_have_a_hint() {
+        for (tcp, expected) in [
+            ("cc = 'bbr3'\nslow_start = 'search'", "tcp.slow_start = \"search\" has no effect (flow \"f\"): bbr3 has"),
+            ("cc = 'stp'\nrecovery = 'rack'\nslow_start = 'rapid'", "tcp.slow_start = \"rapid\" has no effect"),
+            ("cc = 'bbr3'", ""),
+            ("cc = 'vegas'\nslow_start = 'search'", ""),
+        ] {
+            let found = hints(tcp, "'1 bdp'", "").join("");
+            assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{tcp}: {found}");
+        }
+    }
+
+    #[test]
+    fn careful_resume_without_a_saved_window_or_with_slow_repairs_has_a_hint() {
+        let given = "careful_resume = { kind = 'on', saved = '1 bdp' }";
+        let second = "[flow.g]\nfrom = 'a'\nto = 'b'";
+        for (tcp, flow, expected) in [
+            ("careful_resume = 'on'", "", "tcp.careful_resume has no effect (flow \"f\"): no earlier connection"),
+            ("careful_resume = 'on'", "app = { kind = 'file', size = '1 MB' }", "tcp.careful_resume has no effect"),
+            ("careful_resume = 'on'", "app = { kind = 'page' }", ""),
+            ("careful_resume = 'on'", second, ""),
+            (given, "", ""),
+            (&format!("recovery = 'newreno'\n{given}"), "", "recovery \"newreno\" repairs at most one segment per"),
+        ] {
+            let found = hints(&format!("cc = 'cubic'\n{tcp}"), "'1 bdp'", flow).join("");
+            assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{tcp} {flow}: {found}");
         }
     }
 

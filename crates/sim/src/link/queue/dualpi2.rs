@@ -425,6 +425,44 @@ mod tests {
         assert!(codes.contains(&Ecn::NotEct));
     }
 
+    /// RFC 9331 §5.1, §5.4.1: a packet that can be marked leaves as it came, or as CE. Others do not change.
+    #[test]
+    fn rfc9331_5_1_codepoints_change_to_ce_only() {
+        for probability in [0.0, 0.3, 0.6] {
+            let mut queue = with_probability(probability, Spec { limit: QueueLimit::Unlimited, ..Spec::default() });
+            let mut seen = Vec::new();
+            for n in 0..400 {
+                let mut ce = scalable(packet(3, n, 1500));
+                ce.mark_ce();
+                for packet in [packet(0, n, 1500), capable(packet(1, n, 1500)), scalable(packet(2, n, 1500)), ce] {
+                    queue.enqueue(s(1.0), &packet, &mut Losses::new());
+                }
+            }
+            for packet in served(&mut queue, 1600, s(1.0)).0 {
+                let change = (packet.lane().index(), packet.ecn());
+                if !seen.contains(&change) {
+                    seen.push(change);
+                }
+            }
+            let came = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+            assert!(seen.iter().all(|&(kind, left)| left == came[kind] || (left == Ecn::Ce && kind > 0)), "{seen:?}");
+            assert_eq!(seen.contains(&(1, Ecn::Ce)), probability == 0.3, "{seen:?}");
+            assert_eq!(seen.contains(&(2, Ecn::Ce)), probability > 0.0, "{seen:?}");
+        }
+    }
+
+    /// Whoever is owed the link does not have to use it: each departure finds a packet while one waits.
+    #[test]
+    fn rfc9332_2_5_1_either_queue_uses_what_the_other_leaves() {
+        for (l4s, classic) in [(50, 0), (0, 50), (49, 1), (1, 49), (25, 25)] {
+            let mut queue = with_probability(0.0, Spec::default());
+            (0..l4s).for_each(|n| queue.enqueue(s(1.0), &scalable(packet(0, n, 1500)), &mut Losses::new()));
+            (0..classic).for_each(|n| queue.enqueue(s(1.0), &packet(1, n, 1500), &mut Losses::new()));
+            let (left, losses) = served(&mut queue, 50, s(1.0));
+            assert_eq!((left.len(), losses.len(), queue.len()), (50, 0, 0), "{l4s} {classic}");
+        }
+    }
+
     /// A link that is down for an hour: the controller needs one step for the time.
     #[test]
     fn long_waits_are_caught_up_at_once() {

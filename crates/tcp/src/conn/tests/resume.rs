@@ -1,7 +1,7 @@
 //! Careful resume on a connection.
 
 use super::*;
-use bentpipe_cc::{CcKind, ResumePhase};
+use bentpipe_cc::{CcKind, PathLesson, ResumePhase, SavedPath};
 
 const RTT: Duration = Duration::from_millis(600);
 
@@ -129,7 +129,7 @@ fn a_saved_window_that_is_too_small_changes_nothing() {
 
 /// `docs/specs/careful-resume.md`, test 5: one user at a time, and an age.
 #[test]
-fn rfc9959_3_1_one_connection_uses_a_saved_path_at_a_time() {
+fn rfc9959_3_2_one_connection_uses_a_saved_path_at_a_time() {
     let config = || Config { careful_resume: Some(CarefulResume::default()), ..Config::default() };
     let open = |cache: &mut PathCache, at: u64| {
         let mut conn = Connection::new(config(), Role::Active, Seq::new(1));
@@ -152,4 +152,24 @@ fn rfc9959_3_1_one_connection_uses_a_saved_path_at_a_time() {
     assert!(is_first && !open(&mut cache, 2).0, "another connection uses it");
     first.contribute(&mut cache, Time::ZERO + RTT);
     assert!(open(&mut cache.clone(), 3600).0 && !open(&mut cache.clone(), 3601).0);
+}
+
+/// A cache has one entry. The path of a later connection replaces it, and a connection that saves nothing leaves it.
+#[test]
+fn rfc9959_3_1_a_later_connection_replaces_what_is_saved() {
+    let now = Time::ZERO + RTT;
+    let saved = |bytes| Some(SavedPath { window: bytes, rtt: RTT, at: now });
+    let lesson = |saved, is_deleted| PathLesson { saved, is_deleted };
+    let mut cache = PathCache::default();
+    let mut close = |used, lesson| {
+        cache.return_saved(used, lesson);
+        let mut copy = cache;
+        copy.take_saved(now, RTT).map(|saved| saved.window)
+    };
+    assert_eq!(close(false, lesson(saved(100_000), false)), Some(100_000));
+    assert_eq!(close(false, lesson(None, false)), Some(100_000));
+    assert_eq!(close(false, lesson(saved(50_000), false)), Some(50_000));
+    // A retreat deletes it, and the connection may have seen a better one.
+    assert_eq!(close(true, lesson(None, true)), None);
+    assert_eq!(close(true, lesson(saved(70_000), true)), Some(70_000));
 }
