@@ -2,7 +2,7 @@
 
 use super::coupling::has_reno_window;
 use super::receiver::DataReceiver;
-use super::subflows::{Stage, Subflow};
+use super::subflows::{Asked, Stage, Subflow};
 use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
 use crate::conn::agreed::window_shift;
 use crate::Backlog;
@@ -64,7 +64,8 @@ impl Meta {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
-                self.tell_by_other(i, Multipath::AddAddress(i as u8), subflows);
+                self.subflows[i].offer = Some(Asked::new(now));
+                self.offer_address(now, i, subflows);
             }
         }
     }
@@ -158,6 +159,7 @@ impl Meta {
             return self.drop_subflow(now, i, subflows);
         }
         self.subflows[i].stage = Stage::Open;
+        self.subflows[i].offer = None;
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
         self.touch(i);
@@ -251,7 +253,7 @@ impl Meta {
             return;
         }
         self.strand(i, subflows);
-        self.subflows[i].stage = Stage::Closed;
+        self.subflows[i].close();
         self.report(MultiEvent::Left(i));
         if self.subflows.iter().any(|subflow| subflow.stage == Stage::Open) {
             return;
@@ -295,13 +297,51 @@ impl Meta {
         }
     }
 
-    /// Another subflow than `i` carries an option.
-    fn tell_by_other<S: Subflows + ?Sized>(&mut self, i: usize, told: Multipath, subflows: &mut S) {
-        let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
-        if let Some(other) = (0..self.subflows.len()).find(is_other) {
-            subflows.connection(other).tell(told);
-            self.touch(other);
+    /// The peer hears of the address of subflow `i`, again until it answers or joins (RFC 8684 §3.4.1).
+    fn offer_address<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        self.subflows[i].offer = self.subflows[i].offer.filter(|asked| asked.times < Asked::TIMES_MAX);
+        if self.subflows[i].offer.is_none() {
+            return;
         }
+        let by = self.tell_by_other(i, Multipath::AddAddress { id: i as u8, is_echo: false }, subflows).unwrap_or(i);
+        let delay = subflows.connection(by).report().rto();
+        if let Some(asked) = &mut self.subflows[i].offer {
+            asked.ask(now, delay);
+        }
+    }
+
+    /// The peer has to answer over subflow `i`, whose address it removed. Without an answer the subflow ends.
+    fn test_path<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        let Some(asked) = &mut self.subflows[i].doubt else { return };
+        if asked.times == Asked::TIMES_MAX {
+            return self.drop_subflow(now, i, subflows);
+        }
+        let conn = subflows.connection(i);
+        asked.ask(now, conn.report().rto());
+        conn.probe_window();
+        self.touch(i);
+    }
+
+    /// Asks the peer again, where it has not answered for long.
+    pub(super) fn ask_again<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        let is_due = |asked: Option<Asked>| asked.is_some_and(|asked| asked.next <= now);
+        for i in 0..self.subflows.len() {
+            if is_due(self.subflows[i].offer) {
+                self.offer_address(now, i, subflows);
+            }
+            if is_due(self.subflows[i].doubt) {
+                self.test_path(now, i, subflows);
+            }
+        }
+    }
+
+    /// Another subflow than `i` carries an option. Returns this subflow.
+    fn tell_by_other<S: Subflows + ?Sized>(&mut self, i: usize, told: Multipath, subflows: &mut S) -> Option<usize> {
+        let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
+        let other = (0..self.subflows.len()).find(is_other)?;
+        subflows.connection(other).tell(told);
+        self.touch(other);
+        Some(other)
     }
 }
 
@@ -322,13 +362,17 @@ impl Meta {
         match segment.multi {
             None => return self.on_stripped(now, i, has_data, subflows),
             Some(Multipath::Priority { is_backup }) => self.subflows[i].facts.is_backup = is_backup,
-            Some(Multipath::RemoveAddress(id)) => {
-                let id = usize::from(id);
-                if id < self.subflows.len() && matches!(self.subflows[id].stage, Stage::Open | Stage::Opening) {
-                    self.drop_subflow(now, id, subflows);
+            Some(Multipath::RemoveAddress(id)) => self.on_address_removed(now, usize::from(id), subflows),
+            Some(Multipath::AddAddress { id, is_echo: true }) => {
+                if let Some(subflow) = self.subflows.get_mut(usize::from(id)) {
+                    subflow.offer = None;
                 }
             }
-            Some(Multipath::AddAddress(id)) => self.on_address(now, usize::from(id), subflows),
+            Some(Multipath::AddAddress { id, is_echo: false }) => {
+                subflows.connection(i).tell(Multipath::AddAddress { id, is_echo: true });
+                self.touch(i);
+                self.on_address(now, usize::from(id), subflows);
+            }
             Some(Multipath::Join { is_backup, .. }) if self.role == Role::Passive => {
                 self.subflows[i].facts.is_backup = is_backup;
             }
@@ -346,6 +390,20 @@ impl Meta {
             self.join(now, i, subflows);
         } else if self.subflows[i].stage == Stage::Closed {
             self.report(MultiEvent::Advertised(i));
+        }
+    }
+
+    /// The address of subflow `i` is gone, says the peer. Others carry its data, and its path is tested first: one that answers
+    /// stays (RFC 8684 §3.4.2).
+    fn on_address_removed<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        match self.subflows.get(i).map(|subflow| subflow.stage) {
+            Some(Stage::Opening) => self.drop_subflow(now, i, subflows),
+            Some(Stage::Open) if self.subflows[i].doubt.is_none() => {
+                self.fail(i, subflows);
+                self.subflows[i].doubt = Some(Asked::new(now));
+                self.test_path(now, i, subflows);
+            }
+            _ => {}
         }
     }
 

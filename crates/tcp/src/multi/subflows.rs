@@ -64,6 +64,37 @@ pub(super) struct Subflow {
     pub(super) losses: [u64; 2],
     /// Data timers that expired since it answered last.
     pub(super) silent: u32,
+    /// The peer was offered its address (ADD_ADDR), and has not answered.
+    pub(super) offer: Option<Asked>,
+    /// The peer says that its address is gone (REMOVE_ADDR): whether the path answers is being tested.
+    pub(super) doubt: Option<Asked>,
+}
+
+/// A question that is repeated until an answer comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// When it was asked first.
+    pub(super) since: Time,
+    /// When it is asked again, or given up.
+    pub(super) next: Time,
+    /// Times that it was asked.
+    pub(super) times: u32,
+}
+
+impl Asked {
+    /// Times that a question is asked, in all.
+    pub(super) const TIMES_MAX: u32 = 4;
+
+    /// A question that is due.
+    pub(super) fn new(now: Time) -> Self {
+        Self { since: now, next: now, times: 0 }
+    }
+
+    /// It is asked now, and due again after `delay`, ever more rarely.
+    pub(super) fn ask(&mut self, now: Time, delay: Duration) {
+        self.next = now + delay * (1 << self.times.min(Self::TIMES_MAX));
+        self.times += 1;
+    }
 }
 
 impl Subflow {
@@ -81,6 +112,8 @@ impl Subflow {
             penalised: None,
             losses: [0; 2],
             silent: 0,
+            offer: None,
+            doubt: None,
         }
     }
 
@@ -89,6 +122,28 @@ impl Subflow {
         let facts = SubflowFacts { is_failed: false, ..self.facts };
         let plan = Plan { start: self.start, is_backup: facts.is_backup };
         *self = Self { facts, stage: Stage::Opening, ..Self::new(plan) };
+    }
+
+    /// Its connection is over.
+    pub(super) fn close(&mut self) {
+        self.stage = Stage::Closed;
+        (self.offer, self.doubt) = (None, None);
+    }
+
+    /// Its path has answered. Segments that left before the peer was asked arrive within a round trip, and are no answer.
+    pub(super) fn note_answer(&mut self, now: Time, srtt: Option<Duration>) {
+        self.silent = 0;
+        if let Some(srtt) = srtt {
+            self.note_srtt(srtt);
+        }
+        self.doubt = self.doubt.filter(|asked| now.saturating_since(asked.since) < srtt.unwrap_or(Duration::ZERO));
+    }
+
+    /// When it joins, or the peer is asked again.
+    pub(super) fn next_wakeup(&self) -> Time {
+        let joins = if let Stage::Planned(at) = self.stage { at } else { Time::NEVER };
+        let asks = self.offer.into_iter().chain(self.doubt).map(|asked| asked.next);
+        asks.fold(joins, Time::min)
     }
 
     /// Whether it may carry data when its windows allow.
