@@ -59,7 +59,9 @@ def test_a_class_that_does_not_say_so_repeats_nothing():
         def choose(self, view):
             return view.subflows[0].repeat()
 
-    with pytest.raises(AssertionError, match=r"returned Subflow\(.*\).repeat\(\): expected `repeats = True` in the class"):
+    with pytest.raises(
+        AssertionError, match=r"returned Subflow\(.*\).repeat\(\): expected `repeats = True` in the class"
+    ):
         testing.bonds_a_transfer(Mine)
 
 

@@ -36,9 +36,9 @@ impl Tcb {
             return;
         }
         let mut shared = None;
-        if segment.whole.is_some() && sender.extras.is_some() {
+        if let Some(whole) = segment.whole.filter(|_| sender.extras.is_some()) {
             sender.extras.on_fourth(&mut sender.space, &mut cx.timers);
-            shared = sender.extras.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
+            shared = sender.extras.agreed_mapped_mut().map(|mapped| mapped.note_window(whole));
             if sender.extras.has_ecn() {
                 sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
             }

@@ -136,9 +136,11 @@ impl Mapped {
         (self.shared.window >> shift).min(65_535) as u16
     }
 
-    /// Notes the window field of an acceptable segment. Returns whether it equals the window field before.
-    pub(crate) fn note_window(&mut self, window: u16) -> bool {
-        std::mem::replace(&mut self.last_window, window) == window
+    /// Notes the window field of an acceptable segment. Returns whether it may be a duplicate ACK: the window field equals the one
+    /// before, and the segment does not exist for another multipath option than the signal (RFC 8684 §3).
+    pub(crate) fn note_window(&mut self, segment: &Segment) -> bool {
+        let is_same = std::mem::replace(&mut self.last_window, segment.window) == segment.window;
+        is_same && matches!(segment.multi, Some(Multipath::Dss(_)) | None)
     }
 
     /// Writes the option and the window to a segment that is neither SYN nor reset. Its payload begins at `start`.
