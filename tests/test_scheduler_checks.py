@@ -48,7 +48,7 @@ def test_a_scheduler_that_repeats_data_passes():
 @pytest.mark.parametrize("sets", [{}, *testing.schedulers.FAILING.values()])
 def test_a_scheduler_that_repeats_data_is_the_built_in_one(sets):
     mine, built_in = (testing.schedulers._run(scheduler, sets) for scheduler in (Redundant, "redundant"))
-    assert mine.rows("flows")[0]["reinjected_bytes"] > 1_000_000
+    assert mine.rows("flows")[0]["reinjected_bytes"] > 0
     assert [mine.rows(table) for table in ("flows", "subflows")] == [
         built_in.rows(table) for table in ("flows", "subflows")
     ]

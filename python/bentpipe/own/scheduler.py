@@ -30,12 +30,12 @@ class Scheduler(_core.Scheduler):
     or None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is not
     `is_ready` is waited for, even if it has failed or has not joined yet.
 
-    With `repeats = True` in the class, `choose` is also called while data wait for their acknowledgement, and may return
-    `subflow.repeat()`: this subflow carries the first data that others carry and it does not. `can_repeat` tells whether
-    there are any.
+    With `repeats = True` in the class, `choose` is also called while data wait for their acknowledgement. It may then
+    return `subflow.repeat()`: this subflow carries the first data that others carry and it does not. `can_repeat` tells
+    whether there are any.
 
-    Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`). A class
-    that repeats data replaces the reinjection of data that block the receive window.
+    Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`). With
+    `repeats = True`, nothing else sends the data that block the receive window.
 
     Each end of a connection has its own object, made without arguments; `flow` and `seed` are known in its `__init__`.
     For random choices use `random.Random(self.seed)`: then equal seeds give equal results. Views never change: a class

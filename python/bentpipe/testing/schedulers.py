@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.single.run import run
@@ -14,8 +14,6 @@ from bentpipe.testing.checks import HOOK_LINES_MAX, KEPT_MAX, check_all, count_l
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from typing import TypeAlias
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.testing.checks import Check
