@@ -29,7 +29,7 @@ const HMAC_SHA256: u8 = 0x01;
 const HAS_ACK: u8 = 0x01;
 const HAS_MAPPING: u8 = 0x04;
 const HAS_FIN: u8 = 0x10;
-/// Flag of an ADD_ADDR that tells that one has arrived (RFC 8684 §3.4.1).
+/// Flag of an ADD_ADDR that is an echo (RFC 8684 §3.4.1).
 const IS_ECHO: u8 = 0x01;
 
 /// Names of a multipath connection: the keys of the end that opens it and of the other.

@@ -23,7 +23,7 @@ pub enum Multipath {
     AddAddress {
         /// Identifier of the address.
         id: u8,
-        /// Whether it only tells the peer that its ADD_ADDR arrived.
+        /// Whether it is the echo of an ADD_ADDR of the peer.
         is_echo: bool,
     },
     /// REMOVE_ADDR: the address is gone, and its subflow with it (RFC 8684 §3.4.2).

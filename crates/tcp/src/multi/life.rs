@@ -2,7 +2,7 @@
 
 use super::coupling::has_reno_window;
 use super::receiver::DataReceiver;
-use super::subflows::{Asked, Stage, Subflow};
+use super::subflows::{Repeated, Stage, Subflow};
 use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
 use crate::conn::agreed::window_shift;
 use crate::Backlog;
@@ -64,7 +64,7 @@ impl Meta {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
-                self.subflows[i].offer = Some(Asked::new(now));
+                self.subflows[i].offer = Some(Repeated::new(now));
                 self.offer_address(now, i, subflows);
             }
         }
@@ -297,34 +297,34 @@ impl Meta {
         }
     }
 
-    /// The peer hears of the address of subflow `i`, again until it answers or joins (RFC 8684 §3.4.1).
+    /// Offers the address of subflow `i` to the peer, if it has neither answered nor joined so far (RFC 8684 §3.4.1).
     fn offer_address<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        self.subflows[i].offer = self.subflows[i].offer.filter(|asked| asked.times < Asked::TIMES_MAX);
+        self.subflows[i].offer = self.subflows[i].offer.filter(|offer| offer.times < Repeated::TIMES_MAX);
         if self.subflows[i].offer.is_none() {
             return;
         }
         let by = self.tell_by_other(i, Multipath::AddAddress { id: i as u8, is_echo: false }, subflows).unwrap_or(i);
         let delay = subflows.connection(by).report().rto();
-        if let Some(asked) = &mut self.subflows[i].offer {
-            asked.ask(now, delay);
+        if let Some(offer) = &mut self.subflows[i].offer {
+            offer.note_sent(now, delay);
         }
     }
 
-    /// The peer has to answer over subflow `i`, whose address it removed. Without an answer the subflow ends.
+    /// Sends a keepalive over subflow `i`, or ends the subflow after the last one without an answer.
     fn test_path<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        let Some(asked) = &mut self.subflows[i].doubt else { return };
-        if asked.times == Asked::TIMES_MAX {
+        let Some(keepalive) = &mut self.subflows[i].doubt else { return };
+        if keepalive.times == Repeated::TIMES_MAX {
             return self.drop_subflow(now, i, subflows);
         }
         let conn = subflows.connection(i);
-        asked.ask(now, conn.report().rto());
+        keepalive.note_sent(now, conn.report().rto());
         conn.probe_window();
         self.touch(i);
     }
 
-    /// Asks the peer again, where it has not answered for long.
-    pub(super) fn ask_again<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        let is_due = |asked: Option<Asked>| asked.is_some_and(|asked| asked.next <= now);
+    /// Repeats offers of addresses and keepalives that are due.
+    pub(super) fn repeat_due<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        let is_due = |repeated: Option<Repeated>| repeated.is_some_and(|repeated| repeated.next <= now);
         for i in 0..self.subflows.len() {
             if is_due(self.subflows[i].offer) {
                 self.offer_address(now, i, subflows);
@@ -393,14 +393,14 @@ impl Meta {
         }
     }
 
-    /// The address of subflow `i` is gone, says the peer. Others carry its data, and its path is tested first: one that answers
-    /// stays (RFC 8684 §3.4.2).
+    /// The peer has removed the address of subflow `i`. Other subflows carry its data. Keepalives test its path, because a path that
+    /// answers stays (RFC 8684 §3.4.2).
     fn on_address_removed<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         match self.subflows.get(i).map(|subflow| subflow.stage) {
             Some(Stage::Opening) => self.drop_subflow(now, i, subflows),
             Some(Stage::Open) if self.subflows[i].doubt.is_none() => {
                 self.fail(i, subflows);
-                self.subflows[i].doubt = Some(Asked::new(now));
+                self.subflows[i].doubt = Some(Repeated::new(now));
                 self.test_path(now, i, subflows);
             }
             _ => {}

@@ -251,7 +251,7 @@ impl Meta {
         if self.timers.data <= now {
             self.on_data_timer(now, subflows);
         }
-        self.ask_again(now, subflows);
+        self.repeat_due(now, subflows);
         if self.timers.lonely <= now {
             self.end();
         }

@@ -64,34 +64,34 @@ pub(super) struct Subflow {
     pub(super) losses: [u64; 2],
     /// Data timers that expired since it answered last.
     pub(super) silent: u32,
-    /// The peer was offered its address (ADD_ADDR), and has not answered.
-    pub(super) offer: Option<Asked>,
-    /// The peer says that its address is gone (REMOVE_ADDR): whether the path answers is being tested.
-    pub(super) doubt: Option<Asked>,
+    /// ADD_ADDR of its address, without an answer so far.
+    pub(super) offer: Option<Repeated>,
+    /// Keepalives over its path, without an answer so far: the peer has removed its address (REMOVE_ADDR).
+    pub(super) doubt: Option<Repeated>,
 }
 
-/// A question that is repeated until an answer comes.
+/// A segment that is repeated until an answer arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// When it was asked first.
-    pub(super) since: Time,
-    /// When it is asked again, or given up.
+pub(super) struct Repeated {
+    /// When it was sent first.
+    pub(super) first: Time,
+    /// When it is repeated, or given up.
     pub(super) next: Time,
-    /// Times that it was asked.
+    /// Times that it was sent.
     pub(super) times: u32,
 }
 
-impl Asked {
-    /// Times that a question is asked, in all.
+impl Repeated {
+    /// Times that it is sent, in all.
     pub(super) const TIMES_MAX: u32 = 4;
 
-    /// A question that is due.
+    /// A segment that is due.
     pub(super) fn new(now: Time) -> Self {
-        Self { since: now, next: now, times: 0 }
+        Self { first: now, next: now, times: 0 }
     }
 
-    /// It is asked now, and due again after `delay`, ever more rarely.
-    pub(super) fn ask(&mut self, now: Time, delay: Duration) {
+    /// Notes that it is sent now. The next time is after `delay`, and each further delay is twice as long.
+    pub(super) fn note_sent(&mut self, now: Time, delay: Duration) {
         self.next = now + delay * (1 << self.times.min(Self::TIMES_MAX));
         self.times += 1;
     }
@@ -130,20 +130,21 @@ impl Subflow {
         (self.offer, self.doubt) = (None, None);
     }
 
-    /// Its path has answered. Segments that left before the peer was asked arrive within a round trip, and are no answer.
+    /// Notes an arrival over its path. An answer to a keepalive arrives at least a round trip after it; earlier segments left before.
     pub(super) fn note_answer(&mut self, now: Time, srtt: Option<Duration>) {
         self.silent = 0;
         if let Some(srtt) = srtt {
             self.note_srtt(srtt);
         }
-        self.doubt = self.doubt.filter(|asked| now.saturating_since(asked.since) < srtt.unwrap_or(Duration::ZERO));
+        self.doubt =
+            self.doubt.filter(|keepalive| now.saturating_since(keepalive.first) < srtt.unwrap_or(Duration::ZERO));
     }
 
-    /// When it joins, or the peer is asked again.
+    /// When it joins, or repeats an option or a keepalive.
     pub(super) fn next_wakeup(&self) -> Time {
         let joins = if let Stage::Planned(at) = self.stage { at } else { Time::NEVER };
-        let asks = self.offer.into_iter().chain(self.doubt).map(|asked| asked.next);
-        asks.fold(joins, Time::min)
+        let repeated = self.offer.into_iter().chain(self.doubt).map(|repeated| repeated.next);
+        repeated.fold(joins, Time::min)
     }
 
     /// Whether it may carry data when its windows allow.

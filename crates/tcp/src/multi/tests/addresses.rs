@@ -71,7 +71,7 @@ fn rfc8684_3_4_2_an_address_is_removed_over_another_subflow() {
     assert_eq!(is_reset, [false, false, false, false, true]);
 }
 
-/// Somebody else says that the address is gone.
+/// The REMOVE_ADDR is not of the peer.
 #[test]
 fn rfc8684_3_4_2_a_path_that_answers_is_not_removed() {
     let mut world = world(vec![Path::of(20), Path::of(30)]);
