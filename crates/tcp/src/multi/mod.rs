@@ -217,8 +217,13 @@ impl Meta {
             return self.mirror(now, subflows);
         }
         self.note_signal(now, i, &segment, has_data, subflows);
-        if let Some(dss) = dss.filter(|dss| has_data || dss.is_fin) {
-            self.on_data(now, i, dss, subflows);
+        match dss {
+            Some(dss) if has_data => self.on_data(now, i, dss, subflows),
+            // The connection refused the data, if any. The end of all data is where it is.
+            Some(dss @ Dss { is_fin: true, dsn, len, .. }) => {
+                self.on_data(now, i, Dss { dsn: dsn.at(len.into()), len: 0, ..dss }, subflows);
+            }
+            _ => {}
         }
     }
 
