@@ -60,12 +60,12 @@ impl Meta {
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening) && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if self.phase == MultiPhase::Open && Self::is_fresh(subflows.connection(i)) {
+        } else if self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
                 self.subflows[i].offer = Some(Repeated::new(now));
-                self.offer_address(now, i, subflows);
+                self.repeat_due(now, subflows);
             }
         }
     }
@@ -297,41 +297,31 @@ impl Meta {
         }
     }
 
-    /// Offers the address of subflow `i` to the peer, if it has neither answered nor joined so far (RFC 8684 §3.4.1).
-    fn offer_address<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        self.subflows[i].offer = self.subflows[i].offer.filter(|offer| offer.times < Repeated::TIMES_MAX);
-        if self.subflows[i].offer.is_none() {
-            return;
-        }
-        let by = self.tell_by_other(i, Multipath::AddAddress { id: i as u8, is_echo: false }, subflows).unwrap_or(i);
-        let delay = subflows.connection(by).report().rto();
-        if let Some(offer) = &mut self.subflows[i].offer {
-            offer.note_sent(now, delay);
-        }
-    }
-
-    /// Sends a keepalive over subflow `i`, or ends the subflow after the last one without an answer.
-    fn test_path<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        let Some(keepalive) = &mut self.subflows[i].doubt else { return };
-        if keepalive.times == Repeated::TIMES_MAX {
-            return self.drop_subflow(now, i, subflows);
-        }
-        let conn = subflows.connection(i);
-        keepalive.note_sent(now, conn.report().rto());
-        conn.probe_window();
-        self.touch(i);
-    }
-
-    /// Repeats offers of addresses and keepalives that are due.
+    /// Repeats what is due: ADD_ADDR, until the peer answers or joins (RFC 8684 §3.4.1), and keepalives over paths whose address the
+    /// peer has removed. A subflow without an answer ends (RFC 8684 §3.4.2).
     pub(super) fn repeat_due<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        let is_due = |repeated: Option<Repeated>| repeated.is_some_and(|repeated| repeated.next <= now);
         for i in 0..self.subflows.len() {
-            if is_due(self.subflows[i].offer) {
-                self.offer_address(now, i, subflows);
+            if let Some(mut offer) = self.subflows[i].offer.filter(|offer| offer.next <= now) {
+                self.subflows[i].offer = None;
+                if offer.times < Repeated::TIMES_MAX {
+                    let told = Multipath::AddAddress { id: i as u8, is_echo: false };
+                    let by = self.tell_by_other(i, told, subflows).unwrap_or(i);
+                    offer.note_sent(now, subflows.connection(by).report().rto());
+                    self.subflows[i].offer = Some(offer);
+                }
             }
-            if is_due(self.subflows[i].doubt) {
-                self.test_path(now, i, subflows);
+            let Some(mut keepalive) = self.subflows[i].doubt.filter(|keepalive| keepalive.next <= now) else {
+                continue;
+            };
+            if keepalive.times == Repeated::TIMES_MAX {
+                self.drop_subflow(now, i, subflows);
+                continue;
             }
+            let conn = subflows.connection(i);
+            keepalive.note_sent(now, conn.report().rto());
+            conn.probe_window();
+            self.subflows[i].doubt = Some(keepalive);
+            self.touch(i);
         }
     }
 
@@ -362,7 +352,16 @@ impl Meta {
         match segment.multi {
             None => return self.on_stripped(now, i, has_data, subflows),
             Some(Multipath::Priority { is_backup }) => self.subflows[i].facts.is_backup = is_backup,
-            Some(Multipath::RemoveAddress(id)) => self.on_address_removed(now, usize::from(id), subflows),
+            // Others carry its data meanwhile. A path that answers stays (RFC 8684 §3.4.2).
+            Some(Multipath::RemoveAddress(id)) => match self.subflows.get_mut(usize::from(id)) {
+                Some(Subflow { stage: Stage::Opening, .. }) => self.drop_subflow(now, id.into(), subflows),
+                Some(Subflow { stage: Stage::Open, doubt: doubt @ None, .. }) => {
+                    *doubt = Some(Repeated::new(now));
+                    self.fail(id.into(), subflows);
+                    self.repeat_due(now, subflows);
+                }
+                _ => {}
+            },
             Some(Multipath::AddAddress { id, is_echo: true }) => {
                 if let Some(subflow) = self.subflows.get_mut(usize::from(id)) {
                     subflow.offer = None;
@@ -386,24 +385,10 @@ impl Meta {
         if i >= self.subflows.len() || self.role == Role::Passive {
             return;
         }
-        if Self::is_fresh(subflows.connection(i)) {
+        if super::is_fresh(subflows.connection(i)) {
             self.join(now, i, subflows);
         } else if self.subflows[i].stage == Stage::Closed {
             self.report(MultiEvent::Advertised(i));
-        }
-    }
-
-    /// The peer has removed the address of subflow `i`. Other subflows carry its data. Keepalives test its path, because a path that
-    /// answers stays (RFC 8684 §3.4.2).
-    fn on_address_removed<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        match self.subflows.get(i).map(|subflow| subflow.stage) {
-            Some(Stage::Opening) => self.drop_subflow(now, i, subflows),
-            Some(Stage::Open) if self.subflows[i].doubt.is_none() => {
-                self.fail(i, subflows);
-                self.subflows[i].doubt = Some(Repeated::new(now));
-                self.test_path(now, i, subflows);
-            }
-            _ => {}
         }
     }
 

@@ -537,11 +537,11 @@ impl Meta {
     fn outstanding(&self) -> (u64, u64) {
         (self.sender.una, self.sender.nxt)
     }
+}
 
-    /// Whether this connection was never opened.
-    fn is_fresh(conn: &Connection) -> bool {
-        conn.state() == State::Closed && conn.counters().sent_segments == 0
-    }
+/// Whether this connection was never opened.
+fn is_fresh(conn: &Connection) -> bool {
+    conn.state() == State::Closed && conn.counters().sent_segments == 0
 }
 
 #[cfg(test)]
