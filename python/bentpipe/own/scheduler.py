@@ -31,8 +31,8 @@ class Scheduler(_core.Scheduler):
     `is_ready` is waited for, even if it has failed or has not joined yet.
 
     With `repeats = True` in the class, `choose` is also called while data wait for their acknowledgement. It may then
-    return `subflow.repeat()`: this subflow carries the first data that others carry and it does not. `can_repeat`: there
-    are such data.
+    return `subflow.repeat()`: this subflow carries the first data that others carry and it does not. `can_repeat`:
+    there are such data.
 
     Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`). With
     `repeats = True`, nothing else sends the data that block the receive window.
