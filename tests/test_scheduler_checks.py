@@ -31,6 +31,57 @@ def ready(view):
     return [each for each in view.subflows if each.is_ready]
 
 
+class Redundant(bp.Scheduler):
+    """All data on all subflows, as the built-in scheduler."""
+
+    repeats = True
+
+    def choose(self, view):
+        again = [each for each in view.subflows if each.can_repeat]
+        return min(again, key=lambda each: each.srtt_s).repeat() if again else super().choose(view)
+
+
+def test_a_scheduler_that_repeats_data_passes():
+    testing.check_scheduler(Redundant)
+
+
+@pytest.mark.parametrize("sets", [{}, *testing.schedulers.FAILING.values()])
+def test_a_scheduler_that_repeats_data_is_the_built_in_one(sets):
+    mine, built_in = (testing.schedulers._run(scheduler, sets) for scheduler in (Redundant, "redundant"))
+    assert mine.rows("flows")[0]["reinjected_bytes"] > 0
+    assert [mine.rows(table) for table in ("flows", "subflows")] == [
+        built_in.rows(table) for table in ("flows", "subflows")
+    ]
+
+
+def test_a_class_that_does_not_say_so_repeats_nothing():
+    class Mine(bp.Scheduler):
+        def choose(self, view):
+            return view.subflows[0].repeat()
+
+    with pytest.raises(
+        AssertionError, match=r"returned Subflow\(.*\).repeat\(\): expected `repeats = True` in the class"
+    ):
+        testing.bonds_a_transfer(Mine)
+
+
+def test_repeats_is_true_or_false():
+    with pytest.raises(ScenarioError, match="repeats of Mine is 2\n  expected True or False"):
+
+        class Mine(bp.Scheduler):
+            repeats = 2
+
+
+class RepeatsNothing(bp.Scheduler):
+    """Repeats where nothing is to be repeated."""
+
+    repeats = True
+
+    def choose(self, view):
+        chosen = super().choose(view)
+        return chosen.repeat() if chosen else None
+
+
 class Waits(bp.Scheduler):
     """Never sends."""
 
@@ -136,6 +187,7 @@ class Counts(bp.Scheduler):
         ),
         (Foreign, "chooses_a_usable_subflow", "choose returns .*: expected one of view.subflows"),
         (Patient, "sends_when_all_is_idle", "choose waits at .*, and all subflows are ready and carry nothing"),
+        (RepeatsNothing, "sends_when_all_is_idle", "choose waits at .*, and all subflows are ready and carry nothing"),
         (Divides, "survives_hostile_views", "ZeroDivisionError with no round trip measured"),
         (Shares, "copies_choose_alike", "a copy shares seen with its original"),
         (Forgets, "copies_choose_alike", "a copy chooses (leo|geo) at .*, and its original (leo|geo)"),

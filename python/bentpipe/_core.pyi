@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -21,6 +21,7 @@ __all__ = [
     "Packet",
     "PacketSender",
     "PathState",
+    "Repeat",
     "Run",
     "Scenario",
     "Scheduler",
@@ -360,6 +361,7 @@ class Subflow:
         *,
         is_usable: bool = True,
         has_room: bool = True,
+        can_repeat: bool = False,
         srtt_s: float = 0.1,
         rttvar_s: float = 0.0,
         cwnd: int = 14_400,
@@ -386,6 +388,13 @@ class Subflow:
     @property
     def is_ready(self) -> bool:
         """Whether it is usable and its congestion window and its pacing allow a segment now."""
+
+    @property
+    def can_repeat(self) -> bool:
+        """Whether it is ready and others carry data that it does not. False unless the class has `repeats = True`."""
+
+    def repeat(self) -> Repeat:
+        """Return the choice that this subflow carries the first data that others carry and it does not."""
 
     @property
     def srtt_s(self) -> float:
@@ -426,6 +435,16 @@ class Subflow:
     @property
     def is_starting(self) -> bool:
         """Whether it is in its first slow start."""
+
+@final
+class Repeat:
+    """Choice of a scheduler: this subflow carries the first data that others carry and it does not."""
+
+    def __copy__(self) -> Repeat: ...
+    def __deepcopy__(self, _memo: object) -> Repeat: ...
+    @property
+    def subflow(self) -> Subflow:
+        """The subflow."""
 
 @final
 class SchedulerView:
@@ -471,8 +490,11 @@ class SchedulerView:
 class Scheduler:
     """Methods and attributes of a scheduler."""
 
+    repeats: ClassVar[bool]
+    """Whether `choose` may return `Subflow.repeat()`."""
+
     def __new__(cls) -> Self: ...
-    def choose(self, view: SchedulerView) -> Subflow | None:
+    def choose(self, view: SchedulerView) -> Subflow | Repeat | None:
         """Return the subflow for the next segment, or None to wait. Not overridden: the fastest with room."""
 
     @property

@@ -29,6 +29,8 @@ const HMAC_SHA256: u8 = 0x01;
 const HAS_ACK: u8 = 0x01;
 const HAS_MAPPING: u8 = 0x04;
 const HAS_FIN: u8 = 0x10;
+/// Flag of an ADD_ADDR that is an echo (RFC 8684 §3.4.1).
+const IS_ECHO: u8 = 0x01;
 
 /// Names of a multipath connection: the keys of the end that opens it and of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub struct Place {
     pub flags: Flags,
     /// Offset in the sequence numbers of the subflow, from its SYN.
     pub offset: u32,
-    /// Address that ADD_ADDR offers.
+    /// Address that ADD_ADDR offers: of the sender; in an echo, of its peer.
     pub address: Ipv4Addr,
 }
 
@@ -78,7 +80,7 @@ impl Names {
             Multipath::Capable => self.capable(place),
             Multipath::Join { id, is_backup } => self.join(id, is_backup, place),
             Multipath::Dss(dss) => self.signal(&dss, place),
-            Multipath::AddAddress(id) => self.add_address(id, place),
+            Multipath::AddAddress { id, is_echo } => self.add_address(id, is_echo, place),
             Multipath::RemoveAddress(id) => option(REMOVE_ADDR, 0, &[id]),
             Multipath::Priority { is_backup } => option(MP_PRIO, u8::from(is_backup), &[]),
             // The key of the peer.
@@ -127,9 +129,13 @@ impl Names {
         option(DSS, 0, &[&[flags][..], &ack, &number, &start.to_be_bytes(), &mapped.to_be_bytes()].concat())
     }
 
-    /// RFC 8684 §3.4.1, figure 12: an IPv4 address without a port, and the last 64 bits of an HMAC.
-    fn add_address(&self, id: u8, place: &Place) -> Vec<u8> {
+    /// RFC 8684 §3.4.1, figure 12: an IPv4 address without a port, and the last 64 bits of an HMAC. An echo has the flag E and no
+    /// HMAC.
+    fn add_address(&self, id: u8, is_echo: bool, place: &Place) -> Vec<u8> {
         let address = place.address.octets();
+        if is_echo {
+            return option(ADD_ADDR, IS_ECHO, &[&[id][..], &address].concat());
+        }
         let hash = self.authenticate(place.is_back, &[&[id][..], &address, &[0, 0]].concat());
         option(ADD_ADDR, 0, &[&[id][..], &address, &hash[24..]].concat())
     }
@@ -177,9 +183,9 @@ pub(crate) struct Keyring {
 }
 
 impl Keyring {
-    /// Returns the multipath option of a packet of the flow with this name, sent from `address`; empty if it has none, or if its
-    /// subflow is not known.
-    pub(crate) fn option(&mut self, packet: &Sighting, seed: u64, flow: &str, address: Ipv4Addr) -> Vec<u8> {
+    /// Returns the multipath option of a packet of the flow with this name, from one address to another; empty if it has none, or
+    /// if its subflow is not known.
+    pub(crate) fn option(&mut self, packet: &Sighting, seed: u64, flow: &str, [from, to]: [Ipv4Addr; 2]) -> Vec<u8> {
         let Some(segment) = packet.segment else { return Vec::new() };
         let Some(multi) = segment.multi else { return Vec::new() };
         let Sighting { is_back, subflow, connection, .. } = *packet;
@@ -191,6 +197,7 @@ impl Keyring {
         }
         let Some((names, first)) = self.subflows.get(&place) else { return Vec::new() };
         let offset = segment.seq.value().wrapping_sub(first[usize::from(is_back)]);
+        let address = if matches!(multi, Multipath::AddAddress { is_echo: true, .. }) { to } else { from };
         names.encode(multi, &Place { is_back, subflow, flags: segment.flags, offset, address })
     }
 }
@@ -269,10 +276,15 @@ mod tests {
         assert_eq!(sent(Dss { is_fin: true, len: 0, ..data }), "1e1220158e087c90d29d6f830000000000010101");
     }
 
+    const fn offer(id: u8, is_echo: bool) -> Multipath {
+        Multipath::AddAddress { id, is_echo }
+    }
+
     #[test]
     fn rfc8684_3_4_and_3_5_signals_of_the_path_manager() {
         let sent = |multi, is_back| hex(&NAMES.encode(multi, &place(is_back, ACK)));
-        assert_eq!(sent(Multipath::AddAddress(2), true), "1e1030020a4e00020223e369dc52e5c4");
+        assert_eq!(sent(offer(2, false), true), "1e1030020a4e00020223e369dc52e5c4");
+        assert_eq!(sent(offer(2, true), false), "1e0831020a4e0002", "flag E, no HMAC");
         assert_eq!(sent(Multipath::RemoveAddress(3), false), "1e044003");
         assert_eq!(sent(Multipath::Priority { is_backup: true }, false), "1e035101");
         assert_eq!(sent(Multipath::FastClose, false), "1e0c70001112131415161718");
@@ -286,8 +298,9 @@ mod tests {
         let join = Multipath::Join { id: 1, is_backup: false };
         let all = [(Multipath::Capable, SYN), (Multipath::Capable, SYN_ACK), (Multipath::Capable, ACK), (join, SYN)];
         let others = [(join, SYN_ACK), (join, ACK), (dss(0, false), ACK), (dss(9, false), ACK), (dss(0, true), ACK)];
-        let rest = [Multipath::AddAddress(1), Multipath::RemoveAddress(1), Multipath::Priority { is_backup: false }];
-        let rest = rest.map(|multi| (multi, ACK)).into_iter().chain([(Multipath::FastClose, Flags::RST)]);
+        let path_manager = [Multipath::RemoveAddress(1), Multipath::Priority { is_backup: false }];
+        let rest = [offer(1, false), offer(1, true)].into_iter().chain(path_manager);
+        let rest = rest.map(|multi| (multi, ACK)).chain([(Multipath::FastClose, Flags::RST)]);
         for (multi, flags) in all.into_iter().chain(others).chain(rest) {
             let segment = Segment { flags, multi: Some(multi), ..Segment::default() };
             let bytes = NAMES.encode(multi, &place(false, flags));

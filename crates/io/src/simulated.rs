@@ -144,7 +144,7 @@ impl<W> Inner<W> {
     /// Returns the headers of a packet between these nodes.
     fn encode(&mut self, packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
         let flow = &self.scenario.flows[packet.flow].name;
-        let multi = self.keyring.option(packet, self.scenario.seed, flow, address(nodes[0]));
+        let multi = self.keyring.option(packet, self.scenario.seed, flow, nodes.map(address));
         encode(packet, nodes, own_port(&self.scenario, packet), &multi)
     }
 }

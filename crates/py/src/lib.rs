@@ -67,7 +67,7 @@ mod _core {
     #[pymodule_export]
     use super::packet::{PacketSender, View};
     #[pymodule_export]
-    use super::scheduler::{Chooser, Subflow, View as SchedulerView};
+    use super::scheduler::{Chooser, Repeat, Subflow, View as SchedulerView};
     #[pymodule_export]
     use super::sky::{cities, city, constellations, modcods, PyMatrix, PySky};
     #[cfg(all(target_os = "linux", feature = "tls"))]

@@ -24,12 +24,14 @@ pub(crate) struct SchedulerClass {
     code: String,
     class: Py<PyAny>,
     is_overridden: [bool; HOOKS.len()],
+    repeats: bool,
 }
 
 impl SchedulerClass {
     pub(crate) fn new(class: &Bound<'_, PyAny>, name: String, code: String) -> PyResult<Self> {
         let is_overridden = own::overridden(class, &class.py().get_type::<Chooser>(), HOOKS)?;
-        Ok(Self { name, code, class: class.clone().unbind(), is_overridden })
+        let repeats = class.getattr("repeats")?.extract()?;
+        Ok(Self { name, code, class: class.clone().unbind(), is_overridden, repeats })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -104,6 +106,13 @@ impl Chooser {
         let subflows = view.subflows.iter().map(|subflow| subflow.bind(py));
         let ready = subflows.filter(|subflow| subflow.get().path.is_ready());
         ready.min_by_key(|subflow| subflow.get().path.srtt).cloned()
+    }
+
+    /// Whether `choose` may return a `Repeat`.
+    #[classattr]
+    #[pyo3(name = "repeats")]
+    fn never_repeats() -> bool {
+        false
     }
 
     #[getter]
@@ -189,6 +198,30 @@ pub(crate) struct Subflow {
     path: PathView,
 }
 
+/// Choice of a scheduler: this subflow carries the first data that others carry and it does not.
+#[pyclass(frozen, name = "Repeat", module = "bentpipe._core")]
+pub(crate) struct Repeat {
+    subflow: Py<Subflow>,
+}
+
+#[pymethods]
+impl Repeat {
+    #[getter]
+    fn subflow<'py>(&self, py: Python<'py>) -> Bound<'py, Subflow> {
+        self.subflow.bind(py).clone()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("{}.repeat()", self.subflow.get().__repr__(py))
+    }
+}
+
 /// Reads a time of a test, in seconds.
 fn duration(seconds: f64) -> PyResult<Duration> {
     if (0.0..=SECONDS_MAX).contains(&seconds) {
@@ -202,8 +235,8 @@ impl Subflow {
     /// Makes a subflow for tests.
     #[new]
     #[pyo3(signature = (
-        name, index=0, *, is_usable=true, has_room=true, srtt_s=0.1, rttvar_s=0.0, cwnd=14_400, flight_size=0, queued=0,
-        smss=1440, pacing_rate=None, is_starting=false
+        name, index=0, *, is_usable=true, has_room=true, can_repeat=false, srtt_s=0.1, rttvar_s=0.0, cwnd=14_400,
+        flight_size=0, queued=0, smss=1440, pacing_rate=None, is_starting=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn new(
@@ -211,6 +244,7 @@ impl Subflow {
         index: usize,
         is_usable: bool,
         has_room: bool,
+        can_repeat: bool,
         srtt_s: f64,
         rttvar_s: f64,
         cwnd: u64,
@@ -224,6 +258,7 @@ impl Subflow {
         let path = PathView {
             is_usable,
             has_room,
+            can_repeat,
             srtt,
             rttvar: duration(rttvar_s)?,
             srtt_min: srtt,
@@ -254,6 +289,13 @@ impl Subflow {
     #[getter]
     fn is_ready(&self) -> bool {
         self.path.is_ready()
+    }
+    #[getter]
+    fn can_repeat(&self) -> bool {
+        self.path.is_ready() && self.path.can_repeat
+    }
+    fn repeat(slf: Py<Self>) -> Repeat {
+        Repeat { subflow: slf }
     }
     #[getter]
     fn srtt_s(&self) -> f64 {
@@ -334,9 +376,9 @@ impl Object {
         Ok(Self { object, choose })
     }
 
-    fn choose(&self, py: Python<'_>, view: &SchedulerView, names: &[Py<PyString>]) -> PyResult<Choice> {
+    fn choose(&self, py: Python<'_>, view: &SchedulerView, maker: &Maker) -> PyResult<Choice> {
         let subflow = |(index, path): (usize, &PathView)| {
-            let name = names.get(index).map(|name| name.clone_ref(py));
+            let name = maker.flow.subflows.get(index).map(|name| name.clone_ref(py));
             Py::new(py, Subflow { index, name, path: *path })
         };
         let subflows = view.paths.iter().enumerate().map(subflow).collect::<PyResult<_>>()?;
@@ -347,14 +389,22 @@ impl Object {
             Some(choose) => choose.bind(py).call1((view,))?,
             None => self.object.bind(py).call_method1(HOOKS[0], (view,))?,
         };
-        chosen_of(&chosen)
+        chosen_of(&chosen, maker.class.repeats)
     }
 }
 
 /// Checks the answer of a class. A subflow that cannot carry a segment now is waited for.
-fn chosen_of(chosen: &Bound<'_, PyAny>) -> PyResult<Choice> {
+fn chosen_of(chosen: &Bound<'_, PyAny>, repeats: bool) -> PyResult<Choice> {
     if chosen.is_none() {
         return Ok(Choice::Wait);
+    }
+    if let Ok(repeat) = chosen.cast::<Repeat>() {
+        if !repeats {
+            let message = format!("choose returned {}: expected `repeats = True` in the class", chosen.repr()?);
+            return Err(PyTypeError::new_err(message));
+        }
+        let subflow = repeat.get().subflow.get();
+        return Ok(if subflow.can_repeat() { Choice::Repeat(subflow.index) } else { Choice::Wait });
     }
     let Ok(subflow) = chosen.cast::<Subflow>() else {
         let message = format!("choose returned {}: expected one of view.subflows, or None to wait", chosen.repr()?);
@@ -378,10 +428,14 @@ impl Scheduler for PyScheduler {
             return Choice::Wait;
         }
         let Some(object) = &self.object else { return Choice::Wait };
-        Python::attach(|py| object.choose(py, view, &self.maker.flow.subflows)).unwrap_or_else(|error| {
+        Python::attach(|py| object.choose(py, view, &self.maker)).unwrap_or_else(|error| {
             self.maker.note(error, HOOKS[0]);
             Choice::Wait
         })
+    }
+
+    fn repeats(&self) -> bool {
+        self.maker.class.repeats
     }
 
     fn copy(&self) -> Box<dyn Scheduler> {

@@ -20,7 +20,12 @@ pub enum Multipath {
     /// DSS: data acknowledgement and mapping (RFC 8684 §3.3).
     Dss(Dss),
     /// ADD_ADDR: the peer may open a subflow to this address (RFC 8684 §3.4.1).
-    AddAddress(u8),
+    AddAddress {
+        /// Identifier of the address.
+        id: u8,
+        /// Whether it is the echo of an ADD_ADDR of the peer.
+        is_echo: bool,
+    },
     /// REMOVE_ADDR: the address is gone, and its subflow with it (RFC 8684 §3.4.2).
     RemoveAddress(u8),
     /// MP_PRIO: whether the subflow is used only if no other is usable (RFC 8684 §3.3.8).
@@ -76,7 +81,8 @@ impl Multipath {
             (Self::Join { .. }, false, _) => 24,
             (Self::Dss(Dss { len: 0, is_fin: false, .. }), ..) => Dss::ACK_LEN,
             (Self::Dss(_), ..) => Dss::LEN,
-            (Self::AddAddress(_), ..) => 16,
+            (Self::AddAddress { is_echo: false, .. }, ..) => 16,
+            (Self::AddAddress { is_echo: true, .. }, ..) => 8,
             (Self::RemoveAddress(_) | Self::Priority { .. }, ..) => 4,
             (Self::FastClose, ..) => 12,
         }

@@ -137,6 +137,17 @@ impl ScpsOptions {
         (snack + corruption + boundary).next_multiple_of(4) as u8
     }
 
+    /// Drops the end of the SNACK's bit vector, or the SNACK, to fit `room` bytes. Returns whether any option is left.
+    pub(crate) fn fit(&mut self, room: usize) -> bool {
+        let others = 2 * (usize::from(self.corruption_experienced) + usize::from(self.record_boundary));
+        self.snack = self.snack.take().filter(|_| SNACK_LEN + others <= room);
+        if let Some(snack) = &mut self.snack {
+            let left = snack.beyond.as_bytes().len().min(room - SNACK_LEN - others);
+            snack.beyond = BitVector::from_bytes(&snack.beyond.as_bytes()[..left]);
+        }
+        *self != Self::default()
+    }
+
     /// The options, padded with NOPs; the first [`header_len`](Self::header_len) bytes count.
     pub fn encode(&self) -> [u8; Self::LEN_MAX] {
         let mut bytes = [NOP; Self::LEN_MAX];

@@ -7,18 +7,19 @@ from types import GetSetDescriptorType
 from typing import Any, ClassVar
 
 from bentpipe import _core
-from bentpipe._core import SchedulerView, Subflow
+from bentpipe._core import Repeat, SchedulerView, Subflow
+from bentpipe.errors import ScenarioError
 from bentpipe.own.documented import document, extending
 from bentpipe.own.hooks import Absent, Rules, list_state
 
-__all__ = ["Scheduler", "SchedulerView", "Subflow"]
+__all__ = ["Repeat", "Scheduler", "SchedulerView", "Subflow"]
 
 HOOKS: tuple[str, ...] = tuple(_core.hooks()[2])
 _STATE = tuple(name for name, value in vars(_core.Scheduler).items() if isinstance(value, GetSetDescriptorType))
 RULES = Rules(_core.Scheduler, HOOKS, _STATE, "the flow", "use", "it works on one connection")
 
 
-document(SchedulerView, Subflow)
+document(Repeat, SchedulerView, Subflow)
 
 
 @extending(_core.Scheduler, HOOKS)
@@ -29,7 +30,12 @@ class Scheduler(_core.Scheduler):
     or None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is not
     `is_ready` is waited for, even if it has failed or has not joined yet.
 
-    Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`).
+    With `repeats = True` in the class, `choose` is also called while data wait for their acknowledgement. It may then
+    return `subflow.repeat()`: this subflow carries the first data that others carry and it does not. `can_repeat`:
+    there are such data.
+
+    Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`). With
+    `repeats = True`, nothing else sends the data that block the receive window.
 
     Each end of a connection has its own object, made without arguments; `flow` and `seed` are known in its `__init__`.
     For random choices use `random.Random(self.seed)`: then equal seeds give equal results. Views never change: a class
@@ -43,6 +49,8 @@ class Scheduler(_core.Scheduler):
         Seed for random choices. Each flow has its own.
     name : str
         Name in tables and scenarios; the name of the class if not given.
+    repeats : bool
+        Whether `choose` may return `subflow.repeat()`. Finding such data costs time.
 
     Examples
     --------
@@ -64,6 +72,8 @@ class Scheduler(_core.Scheduler):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         RULES.check(cls, Scheduler)
+        if not isinstance(cls.repeats, bool):
+            raise ScenarioError(f"repeats of {cls.__name__} is {cls.repeats!r}\n  expected True or False")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Scheduler:
         # Made without `__init__`, which may have effects.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.single.run import run
 from bentpipe.own import travel
 from bentpipe.own.loading import find_name, load_class
-from bentpipe.own.scheduler import Scheduler, SchedulerView, Subflow
+from bentpipe.own.scheduler import Repeat, Scheduler, SchedulerView, Subflow
 from bentpipe.testing.checks import HOOK_LINES_MAX, KEPT_MAX, check_all, count_lines, spell_sets
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.testing.checks import Check
+
+    Choice: TypeAlias = Subflow | Repeat | None
 
 __all__ = [
     "SCHEDULER",
@@ -130,7 +132,7 @@ def repeats_its_choices(cls: type[Scheduler] | str) -> None:
 def chooses_a_usable_subflow(cls: type[Scheduler]) -> None:
     """It returns a subflow of the view, or None. It waits for none that is not usable while another one is."""
 
-    def look(self: Any, view: SchedulerView, chosen: Subflow | None) -> None:
+    def look(self: Any, view: SchedulerView, chosen: Choice) -> None:
         _expect_usable(view, chosen, f"at {view.now_s:.3f} s")
 
     for sets in FAILING.values():
@@ -140,9 +142,10 @@ def chooses_a_usable_subflow(cls: type[Scheduler]) -> None:
 def sends_when_all_is_idle(cls: type[Scheduler]) -> None:
     """It does not wait while all subflows are ready and carry nothing: no ACK would call it again."""
 
-    def look(self: Any, view: SchedulerView, chosen: Subflow | None) -> None:
+    def look(self: Any, view: SchedulerView, chosen: Choice) -> None:
         are_idle = all(each.is_ready and not each.flight_size + each.queued for each in view.subflows)
-        assert chosen is not None or not are_idle or not view.room or not view.unsent, (
+        waits = chosen is None or (isinstance(chosen, Repeat) and not chosen.subflow.can_repeat)
+        assert not waits or not are_idle or not view.room or not view.unsent, (
             f"choose waits at {view.now_s:.3f} s, and all subflows are ready and carry nothing"
         )
 
@@ -168,7 +171,7 @@ def copies_choose_alike(cls: type[Scheduler]) -> None:
     """A copy chooses as its original would, and does not share lists and dicts with it."""
     calls: list[int] = []
 
-    def choose(self: Any, view: SchedulerView) -> Subflow | None:
+    def choose(self: Any, view: SchedulerView) -> Choice:
         calls.append(1)
         other = copy.deepcopy(self) if len(calls) % COPIED_EACH == 1 else None
         if other is not None:
@@ -179,7 +182,7 @@ def copies_choose_alike(cls: type[Scheduler]) -> None:
         if other is not None:
             # Not by the class of `self`, which would count and copy again.
             also = cls.choose(other, view)
-            assert _index(also) == _index(chosen), (
+            assert _name(also) == _name(chosen), (
                 f"a copy chooses {_name(also)} at {view.now_s:.3f} s, and its original {_name(chosen)}"
             )
         return chosen
@@ -204,7 +207,7 @@ def keeps_little_of_views(cls: type[Scheduler]) -> None:
     """The state of a connection is bounded."""
     kept: list[int] = [0]
 
-    def look(self: Any, view: SchedulerView, chosen: Subflow | None) -> None:
+    def look(self: Any, view: SchedulerView, chosen: Choice) -> None:
         kept[0] = max(kept[0], sum(len(each) for each in vars(self).values() if hasattr(each, "__len__")))
 
     _run(_watch(cls, look), {"flow.f.app": "greedy", "link.leo.rate": "20 Mbit/s"})
@@ -214,10 +217,10 @@ def keeps_little_of_views(cls: type[Scheduler]) -> None:
 def keeps_choices_short(cls: type[Scheduler]) -> None:
     """No call of `choose` runs more than `HOOK_LINES_MAX` lines. Lines are counted, so that no machine is too slow."""
 
-    def choose(self: Any, view: SchedulerView) -> Subflow | None:
+    def choose(self: Any, view: SchedulerView) -> Choice:
         lines, chosen = count_lines(cls.choose, self, view)
         assert lines <= HOOK_LINES_MAX, f"choose runs {lines:,} lines of Python at {view.now_s:.3f} s"
-        found: Subflow | None = chosen
+        found: Choice = chosen
         return found
 
     _run(type(cls.__name__, (cls,), {"name": find_name(cls), "choose": choose}), {})
@@ -265,16 +268,19 @@ def _list_views() -> dict[str, SchedulerView]:
             [Subflow("leo", 0), Subflow("geo", 1, srtt_s=86_400.0, rttvar_s=86_400.0, cwnd=2**40)]
         ),
         "a pacing rate of 0": view(pacing_rate=0),
+        "data to repeat": view(can_repeat=True, flight_size=1440),
+        "data to repeat and no new data": SchedulerView(subflows(can_repeat=True, flight_size=1440), unsent=0),
         "sixteen equal subflows": SchedulerView([Subflow(f"path {place}", place) for place in range(16)]),
     }
 
 
 def _expect_usable(view: SchedulerView, chosen: Any, when: str) -> None:
-    assert chosen is None or any(chosen is each for each in view.subflows), (
+    subflow = chosen.subflow if isinstance(chosen, Repeat) else chosen
+    assert subflow is None or any(subflow is each for each in view.subflows), (
         f"choose returns {chosen!r} {when}: expected one of view.subflows, or None"
     )
-    assert chosen is None or chosen.is_usable or not any(each.is_usable for each in view.subflows), (
-        f"choose waits for {chosen.name!r} {when}, which cannot send, and another subflow can"
+    assert subflow is None or subflow.is_usable or not any(each.is_usable for each in view.subflows), (
+        f"choose waits for {subflow.name!r} {when}, which cannot send, and another subflow can"
     )
 
 
@@ -288,7 +294,7 @@ def _expect_arrival(cls: type[Scheduler] | str, sets: Mapping[str, Any]) -> None
 def _watch(cls: type[Scheduler], look: Callable[[Any, SchedulerView, Any], None]) -> type[Scheduler]:
     """Make a class that looks at each of its choices."""
 
-    def choose(self: Any, view: SchedulerView) -> Subflow | None:
+    def choose(self: Any, view: SchedulerView) -> Choice:
         chosen = cls.choose(self, view)
         look(self, view, chosen)
         return chosen
@@ -305,9 +311,7 @@ def _run(cls: type[Scheduler] | str, sets: Mapping[str, Any]) -> RunResult:
         raise AssertionError(f"with {spell_sets(sets)}: {error}") from error
 
 
-def _index(chosen: Subflow | None) -> int | None:
-    return None if chosen is None else chosen.index
-
-
-def _name(chosen: Subflow | None) -> str:
+def _name(chosen: Choice) -> str:
+    if isinstance(chosen, Repeat):
+        return f"to repeat on {chosen.subflow.name}"
     return "to wait" if chosen is None else chosen.name

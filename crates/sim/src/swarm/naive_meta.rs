@@ -228,13 +228,14 @@ impl End {
         }
         self.una = self.una.max(ack);
         self.edge = self.edge.max(ack + window);
+        let (dsn, len) = (number(dss.dsn), u64::from(dss.len));
+        // As the acknowledgement, it counts in segments that are refused.
+        if dss.is_fin {
+            self.fin_arrived = Some(dsn + len);
+        }
         // A probe segment is acknowledged, and nothing else.
         if !segment.flags.has(Flags::DUMMY) && self.is_old(subflow, segment) {
             return Ok(());
-        }
-        let (dsn, len) = (number(dss.dsn), u64::from(dss.len));
-        if dss.is_fin {
-            self.fin_arrived = Some(dsn + len);
         }
         if len > 0 {
             self.takes(at, subflow, (dsn, dsn + len));

@@ -36,9 +36,9 @@ impl Tcb {
             return;
         }
         let mut shared = None;
-        if segment.whole.is_some() && sender.extras.is_some() {
+        if let Some(whole) = segment.whole.filter(|_| sender.extras.is_some()) {
             sender.extras.on_fourth(&mut sender.space, &mut cx.timers);
-            shared = sender.extras.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
+            shared = sender.extras.agreed_mapped_mut().map(|mapped| mapped.note_window(whole));
             if sender.extras.has_ecn() {
                 sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
             }
@@ -321,10 +321,14 @@ impl Tcb {
 
     /// Adds the multipath option of a subflow.
     pub(crate) fn add_signal(&mut self, segment: &mut Segment) {
-        let Self { sender, wire, cx, .. } = self;
+        let Self { sender, receiver, wire, cx } = self;
         let (una, shift) = (sender.space.una, cx.agreed.rcv_shift);
         if let Some(mapped) = sender.extras.agreed_mapped_mut() {
             mapped.add_to(wire.acked_offset(segment.seq, una), segment, shift);
+            if mapped.told.is_some() {
+                // Data have no room for it, and acknowledged in its place.
+                receiver.ack_soon();
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::coupling::has_reno_window;
 use super::receiver::DataReceiver;
-use super::subflows::{Stage, Subflow};
+use super::subflows::{Repeated, Stage, Subflow};
 use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
 use crate::conn::agreed::window_shift;
 use crate::Backlog;
@@ -60,11 +60,12 @@ impl Meta {
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening) && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if self.phase == MultiPhase::Open && Self::is_fresh(subflows.connection(i)) {
+        } else if self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
-                self.tell_by_other(i, Multipath::AddAddress(i as u8), subflows);
+                self.subflows[i].offer = Some(Repeated::new(now));
+                self.repeat_due(now, subflows);
             }
         }
     }
@@ -158,6 +159,7 @@ impl Meta {
             return self.drop_subflow(now, i, subflows);
         }
         self.subflows[i].stage = Stage::Open;
+        self.subflows[i].offer = None;
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
         self.touch(i);
@@ -251,7 +253,7 @@ impl Meta {
             return;
         }
         self.strand(i, subflows);
-        self.subflows[i].stage = Stage::Closed;
+        self.subflows[i].close();
         self.report(MultiEvent::Left(i));
         if self.subflows.iter().any(|subflow| subflow.stage == Stage::Open) {
             return;
@@ -295,13 +297,41 @@ impl Meta {
         }
     }
 
-    /// Another subflow than `i` carries an option.
-    fn tell_by_other<S: Subflows + ?Sized>(&mut self, i: usize, told: Multipath, subflows: &mut S) {
-        let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
-        if let Some(other) = (0..self.subflows.len()).find(is_other) {
-            subflows.connection(other).tell(told);
-            self.touch(other);
+    /// Repeats what is due: ADD_ADDR, until the peer answers or joins (RFC 8684 §3.4.1), and keepalives over paths whose address the
+    /// peer has removed. A subflow without an answer ends (RFC 8684 §3.4.2).
+    pub(super) fn repeat_due<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        for i in 0..self.subflows.len() {
+            if let Some(mut offer) = self.subflows[i].offer.filter(|offer| offer.next <= now) {
+                self.subflows[i].offer = None;
+                if offer.times < Repeated::TIMES_MAX {
+                    let told = Multipath::AddAddress { id: i as u8, is_echo: false };
+                    let by = self.tell_by_other(i, told, subflows).unwrap_or(i);
+                    offer.note_sent(now, subflows.connection(by).report().rto());
+                    self.subflows[i].offer = Some(offer);
+                }
+            }
+            let Some(mut keepalive) = self.subflows[i].doubt.filter(|keepalive| keepalive.next <= now) else {
+                continue;
+            };
+            if keepalive.times == Repeated::TIMES_MAX {
+                self.drop_subflow(now, i, subflows);
+                continue;
+            }
+            let conn = subflows.connection(i);
+            keepalive.note_sent(now, conn.report().rto());
+            conn.probe_window();
+            self.subflows[i].doubt = Some(keepalive);
+            self.touch(i);
         }
+    }
+
+    /// Another subflow than `i` carries an option. Returns this subflow.
+    fn tell_by_other<S: Subflows + ?Sized>(&mut self, i: usize, told: Multipath, subflows: &mut S) -> Option<usize> {
+        let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
+        let other = (0..self.subflows.len()).find(is_other)?;
+        subflows.connection(other).tell(told);
+        self.touch(other);
+        Some(other)
     }
 }
 
@@ -322,13 +352,26 @@ impl Meta {
         match segment.multi {
             None => return self.on_stripped(now, i, has_data, subflows),
             Some(Multipath::Priority { is_backup }) => self.subflows[i].facts.is_backup = is_backup,
-            Some(Multipath::RemoveAddress(id)) => {
-                let id = usize::from(id);
-                if id < self.subflows.len() && matches!(self.subflows[id].stage, Stage::Open | Stage::Opening) {
-                    self.drop_subflow(now, id, subflows);
+            // Others carry its data meanwhile. A path that answers stays (RFC 8684 §3.4.2).
+            Some(Multipath::RemoveAddress(id)) => match self.subflows.get_mut(usize::from(id)) {
+                Some(Subflow { stage: Stage::Opening, .. }) => self.drop_subflow(now, id.into(), subflows),
+                Some(Subflow { stage: Stage::Open, doubt: doubt @ None, .. }) => {
+                    *doubt = Some(Repeated::new(now));
+                    self.fail(id.into(), subflows);
+                    self.repeat_due(now, subflows);
+                }
+                _ => {}
+            },
+            Some(Multipath::AddAddress { id, is_echo: true }) => {
+                if let Some(subflow) = self.subflows.get_mut(usize::from(id)) {
+                    subflow.offer = None;
                 }
             }
-            Some(Multipath::AddAddress(id)) => self.on_address(now, usize::from(id), subflows),
+            Some(Multipath::AddAddress { id, is_echo: false }) => {
+                subflows.connection(i).tell(Multipath::AddAddress { id, is_echo: true });
+                self.touch(i);
+                self.on_address(now, usize::from(id), subflows);
+            }
             Some(Multipath::Join { is_backup, .. }) if self.role == Role::Passive => {
                 self.subflows[i].facts.is_backup = is_backup;
             }
@@ -342,7 +385,7 @@ impl Meta {
         if i >= self.subflows.len() || self.role == Role::Passive {
             return;
         }
-        if Self::is_fresh(subflows.connection(i)) {
+        if super::is_fresh(subflows.connection(i)) {
             self.join(now, i, subflows);
         } else if self.subflows[i].stage == Stage::Closed {
             self.report(MultiEvent::Advertised(i));

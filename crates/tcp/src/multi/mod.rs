@@ -217,8 +217,13 @@ impl Meta {
             return self.mirror(now, subflows);
         }
         self.note_signal(now, i, &segment, has_data, subflows);
-        if let Some(dss) = dss.filter(|dss| has_data || dss.is_fin) {
-            self.on_data(now, i, dss, subflows);
+        match dss {
+            Some(dss) if has_data => self.on_data(now, i, dss, subflows),
+            // The connection refused the data, if any. The end of all data is where it is.
+            Some(dss @ Dss { is_fin: true, dsn, len, .. }) => {
+                self.on_data(now, i, Dss { dsn: dsn.at(len.into()), len: 0, ..dss }, subflows);
+            }
+            _ => {}
         }
     }
 
@@ -251,6 +256,7 @@ impl Meta {
         if self.timers.data <= now {
             self.on_data_timer(now, subflows);
         }
+        self.repeat_due(now, subflows);
         if self.timers.lonely <= now {
             self.end();
         }
@@ -259,12 +265,12 @@ impl Meta {
     /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
     #[must_use]
     pub fn next_wakeup(&self) -> Time {
-        let planned = self.subflows.iter().map(|subflow| match subflow.stage {
-            Stage::Planned(at) if self.phase == MultiPhase::Open => at,
-            _ => Time::NEVER,
-        });
         let MetaTimers { probe, fin, data, lonely, .. } = self.timers;
-        planned.fold(probe.min(fin).min(data).min(lonely), Time::min)
+        let first = probe.min(fin).min(data).min(lonely);
+        if self.phase != MultiPhase::Open {
+            return first;
+        }
+        self.subflows.iter().map(Subflow::next_wakeup).fold(first, Time::min)
     }
 
     /// Returns the subflow whose connection has to transmit now, until that gives `None`; then ask again. Data are given to it just
@@ -475,14 +481,11 @@ impl Meta {
         let conn = subflows.connection(i);
         let (srtt, window) = (conn.report().srtt(), conn.report().window_in(segment));
         let subflow = &mut self.subflows[i];
-        subflow.silent = 0;
-        if let Some(srtt) = srtt {
-            subflow.note_srtt(srtt);
-        }
+        subflow.note_answer(now, srtt);
         if let Some(echo) = segment.timestamps.map(|timestamps| timestamps.echo).filter(|echo| *echo != 0) {
             subflow.note_echo(crate::conn::clock::since(now, echo));
         }
-        if std::mem::take(&mut subflow.facts.is_failed) {
+        if subflow.doubt.is_none() && std::mem::take(&mut subflow.facts.is_failed) {
             self.report(MultiEvent::Restored(i));
         }
         let ack = match segment.multi {
@@ -534,11 +537,11 @@ impl Meta {
     fn outstanding(&self) -> (u64, u64) {
         (self.sender.una, self.sender.nxt)
     }
+}
 
-    /// Whether this connection was never opened.
-    fn is_fresh(conn: &Connection) -> bool {
-        conn.state() == State::Closed && conn.counters().sent_segments == 0
-    }
+/// Whether this connection was never opened.
+fn is_fresh(conn: &Connection) -> bool {
+    conn.state() == State::Closed && conn.counters().sent_segments == 0
 }
 
 #[cfg(test)]

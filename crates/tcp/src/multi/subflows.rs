@@ -64,6 +64,37 @@ pub(super) struct Subflow {
     pub(super) losses: [u64; 2],
     /// Data timers that expired since it answered last.
     pub(super) silent: u32,
+    /// ADD_ADDR of its address, without an answer so far.
+    pub(super) offer: Option<Repeated>,
+    /// Keepalives over its path, without an answer so far: the peer has removed its address (REMOVE_ADDR).
+    pub(super) doubt: Option<Repeated>,
+}
+
+/// A segment that is repeated until an answer arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Repeated {
+    /// When it was sent first.
+    pub(super) first: Time,
+    /// When it is repeated, or given up.
+    pub(super) next: Time,
+    /// Times that it was sent.
+    pub(super) times: u32,
+}
+
+impl Repeated {
+    /// Times that it is sent, in all.
+    pub(super) const TIMES_MAX: u32 = 4;
+
+    /// A segment that is due.
+    pub(super) fn new(now: Time) -> Self {
+        Self { first: now, next: now, times: 0 }
+    }
+
+    /// Notes that it is sent now. The next time is after `delay`, and each further delay is twice as long.
+    pub(super) fn note_sent(&mut self, now: Time, delay: Duration) {
+        self.next = now + delay * (1 << self.times.min(Self::TIMES_MAX));
+        self.times += 1;
+    }
 }
 
 impl Subflow {
@@ -81,6 +112,8 @@ impl Subflow {
             penalised: None,
             losses: [0; 2],
             silent: 0,
+            offer: None,
+            doubt: None,
         }
     }
 
@@ -89,6 +122,29 @@ impl Subflow {
         let facts = SubflowFacts { is_failed: false, ..self.facts };
         let plan = Plan { start: self.start, is_backup: facts.is_backup };
         *self = Self { facts, stage: Stage::Opening, ..Self::new(plan) };
+    }
+
+    /// Its connection is over.
+    pub(super) fn close(&mut self) {
+        self.stage = Stage::Closed;
+        (self.offer, self.doubt) = (None, None);
+    }
+
+    /// Notes an arrival over its path. An answer to a keepalive arrives at least a round trip after it; earlier segments left before.
+    pub(super) fn note_answer(&mut self, now: Time, srtt: Option<Duration>) {
+        self.silent = 0;
+        if let Some(srtt) = srtt {
+            self.note_srtt(srtt);
+        }
+        self.doubt =
+            self.doubt.filter(|keepalive| now.saturating_since(keepalive.first) < srtt.unwrap_or(Duration::ZERO));
+    }
+
+    /// When it joins, or repeats an option or a keepalive.
+    pub(super) fn next_wakeup(&self) -> Time {
+        let joins = if let Stage::Planned(at) = self.stage { at } else { Time::NEVER };
+        let repeated = self.offer.into_iter().chain(self.doubt).map(|repeated| repeated.next);
+        repeated.fold(joins, Time::min)
     }
 
     /// Whether it may carry data when its windows allow.

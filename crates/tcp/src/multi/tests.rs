@@ -1,5 +1,6 @@
 //! Tests of whole multipath connections: worked cases, invariants, one subflow beside plain TCP.
 
+mod addresses;
 mod bench;
 mod fairness;
 mod invariants;

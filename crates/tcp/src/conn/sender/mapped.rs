@@ -136,9 +136,11 @@ impl Mapped {
         (self.shared.window >> shift).min(65_535) as u16
     }
 
-    /// Notes the window field of an acceptable segment. Returns whether it equals the window field before.
-    pub(crate) fn note_window(&mut self, window: u16) -> bool {
-        std::mem::replace(&mut self.last_window, window) == window
+    /// Notes the window field of an acceptable segment. Returns whether it may be a duplicate ACK: the window field equals the one
+    /// before, and the segment does not exist for another multipath option than the signal (RFC 8684 §3).
+    pub(crate) fn note_window(&mut self, segment: &Segment) -> bool {
+        let is_same = std::mem::replace(&mut self.last_window, segment.window) == segment.window;
+        is_same && matches!(segment.multi, Some(Multipath::Dss(_)) | None)
     }
 
     /// Writes the option and the window to a segment that is neither SYN nor reset. Its payload begins at `start`.
@@ -154,12 +156,20 @@ impl Mapped {
             None => Multipath::Dss(self.signal(start, segment.len)),
         };
         segment.multi = Some(multi);
-        let taken = segment.header_len() - PlainSegment::HEADER_LEN;
-        if let Options::Sack(blocks) = &mut segment.options {
-            let spare = OPTIONS_MAX + 4 + 8 * blocks.as_slice().len() - usize::from(taken);
-            if usize::from(taken) > OPTIONS_MAX && !blocks.fit(spare) {
-                segment.options = Options::None;
+        let taken = usize::from(segment.header_len() - PlainSegment::HEADER_LEN);
+        if taken <= OPTIONS_MAX {
+            return;
+        }
+        let is_any_left = match &mut segment.options {
+            Options::Sack(blocks) => {
+                let reports = 4 + 8 * blocks.as_slice().len();
+                blocks.fit(OPTIONS_MAX + reports - taken)
             }
+            Options::Scps(scps) => scps.fit(OPTIONS_MAX + usize::from(scps.header_len()) - taken),
+            Options::None | Options::Syn(_) => return,
+        };
+        if !is_any_left {
+            segment.options = Options::None;
         }
     }
 
@@ -246,5 +256,28 @@ mod tests {
             }
         };
         assert_eq!([count(None, 0), count(timestamps, 0), count(None, 1000), count(timestamps, 1000)], [3, 2, 2, 0]);
+    }
+
+    /// 40 B of options: timestamps 12, the signal 8 or 20, and a SNACK with as much of its 24 B of bits as fits.
+    #[test]
+    fn snacks_leave_room_for_the_signal() {
+        let mut beyond = crate::scps::BitVector::default();
+        beyond.set(8 * crate::scps::BitVector::BYTES_MAX - 1);
+        let snack = Some(crate::scps::SnackOption { offset: 1, size: 2, beyond });
+        let scps = crate::scps::ScpsOptions { snack, corruption_experienced: true, record_boundary: false };
+        let timestamps = Some(crate::segment::Timestamps { value: 1, echo: 1 });
+        let bits = |timestamps, len| {
+            let mut mapped = mapped();
+            mapped.push(0, 0, 1000);
+            let (flags, options) = (crate::segment::Flags::ACK, Options::Scps(scps));
+            let mut segment = Segment { flags, options, timestamps, len, ..Segment::default() };
+            mapped.add_to(0, &mut segment, 0);
+            assert!(segment.header_len() <= 80, "{segment:?}");
+            let Options::Scps(left) = segment.options else { panic!("{segment:?}") };
+            assert!(left.corruption_experienced);
+            left.snack.map(|snack| snack.beyond.as_bytes().len())
+        };
+        let found = [bits(None, 0), bits(timestamps, 0), bits(None, 1000), bits(timestamps, 1000)];
+        assert_eq!(found, [Some(24), Some(12), Some(12), Some(0)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bench::{at, mapping, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
 use crate::multi::{MultiConfig, SchedulerConfig, SchedulerKind};
-use crate::{Flags, Multipath};
+use crate::{Config, Flags, Multipath};
 use bentpipe_units::Time;
 
 fn world_of(kind: SchedulerKind, paths: Vec<Path>) -> World {
@@ -95,6 +95,27 @@ fn rfc8684_3_1_who_did_not_get_the_option_sends_none() {
     let answers: Vec<_> = log.iter().filter(|sent| sent.1 == SERVER).collect();
     assert!(answers.len() > 20 && answers.iter().all(|sent| sent.3.multi.is_none()));
     assert!(log.iter().all(|sent| sent.2 == 0), "no subflow joins plain TCP");
+}
+
+/// Segments that carry an option only acknowledge nothing new. Four of them are no sign of a loss.
+#[test]
+fn rfc8684_3_segments_of_options_are_no_duplicates() {
+    let cc = bentpipe_cc::CcKind::NewReno;
+    let tcp = Config { cc: cc.into(), recovery: cc.recovery(), ..tcp() };
+    let mut world = World::new(MultiConfig::default(), &tcp, vec![Path::of(20), Path::of(30)]);
+    world.log = Some(Vec::new());
+    world.open();
+    world.run_until(at(1000));
+    world.offer(5 * SMSS);
+    for time in 1001..=1004 {
+        world.run_until(at(time));
+        world.call(SERVER, |meta, _, subflows| meta.set_backup(0, time % 2 > 0, subflows));
+    }
+    world.run_until(at(2000));
+    let log = world.log.take().unwrap();
+    let is_option = |sent: &&Departure| matches!(sent.3.multi, Some(Multipath::Priority { .. }));
+    assert_eq!(log.iter().filter(is_option).count(), 4);
+    assert_eq!(data(&log, 0).len(), 5, "nothing leaves twice");
 }
 
 /// Both subflows carry data when someone takes away the options of one. It is reset, and the other carries all.

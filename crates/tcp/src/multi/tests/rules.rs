@@ -2,7 +2,7 @@
 
 use super::bench::{at, ms, tcp, Path, World, CLIENT, SERVER, SMSS};
 use crate::multi::{Coupling, MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn};
-use crate::{Config, Multipath, RtoConfig, Segment};
+use crate::{Config, Dss, Multipath, RtoConfig, Segment, Timestamps};
 use bentpipe_cc::CcKind;
 use bentpipe_units::{Duration, Time};
 
@@ -178,4 +178,28 @@ fn coupling_sees_the_threshold_of_a_subflow_in_recovery() {
         }
     }
     assert!(seen > 50, "{seen}");
+}
+
+/// A segment with the last data has an old timestamp: its subflow refuses it (RFC 7323 §5.3). Its data have not arrived.
+#[test]
+fn data_that_a_subflow_refuses_have_not_arrived() {
+    let tcp = Config { timestamps: true, ..tcp() };
+    let mut world = World::new(MultiConfig::default(), &tcp, vec![Path::of(20), Path::of(30)]);
+    world.log = Some(Vec::new());
+    world.open();
+    world.run_until(at(1000));
+    let of_client = |sent: &&super::bench::Departure| sent.1 == CLIENT && sent.2 == 0;
+    let third = world.log.iter().flatten().rfind(of_client).expect("the handshake").3;
+    let dss = Dss { len: SMSS as u16, is_fin: true, ..Dss::default() };
+    let multi = Some(Multipath::Dss(dss));
+    let old = third.timestamps.map(|stamps| Timestamps { value: stamps.value.wrapping_sub(1000), ..stamps });
+    let segment = Segment { len: SMSS as u16, timestamps: old, multi, ..third };
+    assert!(old.is_some());
+    world.call(SERVER, |meta, now, subflows| meta.handle(now, 0, &segment, subflows));
+    assert_eq!(world.delivered(), 0);
+    world.offer(SMSS);
+    world.close(CLIENT);
+    world.run_until(at(2000));
+    assert_eq!(world.delivered(), SMSS);
+    assert_eq!(world.ends[SERVER].meta.counters().data_duplicate_bytes, 0);
 }
