@@ -25,7 +25,10 @@ from = "server"
 to = "terminal"
 app = "port"
 """
-WAITING = "readlink /proc/self/ns/net > net; while [ ! -e over ]; do sleep 0.1; done"
+WAITING = """
+readlink /proc/self/ns/net > net
+until [ -e over ]; do sleep 0.1; done
+"""
 RUNTIMES = [name for name in ("runc", "crun") if shutil.which(name)]
 RUN = (
     "podman",

@@ -327,8 +327,9 @@ def test_a_real_proxy_splits_connections_until_it_is_undone(found, tmp_path):
     scripts(STEADY, {"node.b.middlebox": [{"kind": "split"}]}, tmp_path, found)
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "bytes").write_bytes(os.urandom(5_000_000))
-    commands = "download; opened; sh apply.sh b; download; opened; sh undo.sh; download; opened"
-    done = in_namespace(f"PYTHON={sys.executable}\n{THROUGH}\n{commands}", tmp_path)
+    look = ("download", "opened")
+    commands = "\n".join([THROUGH, *look, "sh apply.sh b", *look, "sh undo.sh", *look])
+    done = in_namespace(f"PYTHON={sys.executable}\n{commands}", tmp_path)
     assert done.returncode == 0, done.stderr
     said = done.stdout.replace("the host is as before\n", "").split()
     assert said == ["True", "0", "True", "1", "True", "1"]
