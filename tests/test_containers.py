@@ -27,7 +27,9 @@ app = "port"
 """
 WAITING = """
 readlink /proc/self/ns/net > net
-until [ -e over ]; do sleep 0.1; done
+until [ -e over ]
+do sleep 0.1
+done
 """
 RUNTIMES = [name for name in ("runc", "crun") if shutil.which(name)]
 RUN = (

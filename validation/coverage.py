@@ -192,14 +192,16 @@ def table(folder: Path) -> None:
     rows: list[dict[str, Any]] = []
     for truth in (*PATHS, *LATER):
         rows += _judge(folder / truth.name, truth, "", ("ping.txt", "down.json", "up.json"))
-    kept.save("coverage", rows)
+    if rows:
+        kept.save("coverage", rows)
     others = [
         row
         for truth in BY_OTHERS
         for tool, files in FILES.items()
         for row in _judge(folder / truth.name, truth, tool, files)
     ]
-    kept.save("coverage_others", others)
+    if others:
+        kept.save("coverage_others", others)
     for name in ("rate", "queue", "retransmitted", "loss"):
         mine = [row for row in (*rows, *others) if row["name"].startswith(name)]
         print(f"{name}: {sum(row['holds'] for row in mine)} of {len(mine)}")

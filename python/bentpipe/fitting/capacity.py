@@ -402,7 +402,8 @@ def _find_queue_limit(waits: Array, segment: float, *, is_silent: bool) -> tuple
         return None, ""
     if is_silent:
         return Value(best - segment, best - segment, np.inf), f"lower bound: longest round trips of segments; {NO_LOSS}"
-    return Value(best - segment, max(low - 2 * segment, 0.0), high), "longest round trips of segments"
+    # One segment more may have had no room, though some was left.
+    return Value(best - segment, max(low - 2 * segment, 0.0), high + segment), "longest round trips of segments"
 
 
 def _find_datagram_rate(load: Load, slots: Slots | None) -> Capacity:

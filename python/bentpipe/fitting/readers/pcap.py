@@ -370,12 +370,12 @@ class _Seen:
             mss=mss or None,
             headers=senders[0].headers or HEADERS["tcp"],
             streams=len(senders),
-            opposed=self._opposed(hosts, first, last),
+            opposed=self._count_back(hosts, first, last),
             **state,
         )
         return [whole]
 
-    def _opposed(self, hosts: bytes, first: int, last: int) -> Array:
+    def _count_back(self, hosts: bytes, first: int, last: int) -> Array:
         """Return the data that the other host sent, by interval."""
         back = _reverse_key(hosts + bytes(4))[:-4]
         found = np.zeros(last - first)
