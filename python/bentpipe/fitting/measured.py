@@ -314,12 +314,12 @@ def oppose(loads: Sequence[Load]) -> list[Load]:
             return load
         ends = np.append(load.begin_s, load.begin_s[-1] + load.interval_s[-1])
         known = np.zeros(len(load.bytes)) if load.opposed is None else load.opposed
-        return replace(load, opposed=known + sum(np.diff(_carried_by(each, ends)) for each in others))
+        return replace(load, opposed=known + sum(np.diff(_find_carried(each, ends)) for each in others))
 
     return [find(load) for load in loads]
 
 
-def _carried_by(load: Load, times: Array) -> Array:
+def _find_carried(load: Load, times: Array) -> Array:
     """Return the bytes that a transfer has carried by these times."""
     ends = np.append(load.begin_s, load.begin_s[-1] + load.interval_s[-1])
     # Writes wait in the send buffer, and go out evenly.
