@@ -54,8 +54,8 @@ WITHOUT_QUEUE = (
     "a network may queue ping and TCP apart, as Starlink does"
 )
 BOTH_WAYS = (
-    "{0}: data also went the other way in {2:.0f} % of the transfer {1}, so round trips have both queues; "
-    "measure one direction at a time"
+    "{0}: in {2:.0f} % of the transfer {1}, data also went the other way; "
+    "measure one direction at a time for rate and queue"
 )
 TOGETHER = 0.3
 """Least rank correlation of round trips of probes and of a transfer that meet the same queue."""
