@@ -9,7 +9,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.fitting import capacity
-from bentpipe.fitting.measured import Load
+from bentpipe.fitting.measured import UNIX_S, Load, oppose
 
 BLOCK, MSS = 131072, 1448
 SHARED = Path(__file__).parents[2] / "shared" / "review" / "cases" / "B"
@@ -81,6 +81,25 @@ def test_a_lower_bound_is_below_the_rate_when_a_repaired_hole_delivers_a_window_
     window = np.full(300, 1e6)
     found = capacity.estimate(replace(load, cwnd_bytes=window, srtt_s=np.full(300, 0.5)), 0.5, None)
     assert found.rate_bps.value <= 10e6 * 1.0001
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "seconds", "is_beside"), [(0.0, 30.0, True), (29.4, 30.0, False), (40.0, 30.0, False), (0.0, 2.5, True)]
+)
+def test_transfers_both_ways_are_told_from_those_that_follow_each_other(begin_s, seconds, is_beside):
+    """iperf3 writes its start in whole seconds, so a later transfer may seem to overlap by a second."""
+
+    def load(source, direction, begin_s, seconds):
+        count = round(seconds / 0.1)
+        times = UNIX_S + begin_s + 0.1 * np.arange(count)
+        state = {"srtt_s": np.full(count, 0.1), "cwnd_bytes": np.full(count, 1e5)}
+        return Load(times, np.full(count, 0.1), np.full(count, 1e4), source, direction, mss=MSS, **state)
+
+    loads = oppose([load("down.json", "forward", 0.0, 30.0), load("up.json", "reverse", begin_s, seconds)])
+    assert [bool(each.is_alone.all()) for each in loads] == [not is_beside] * 2
+    found = [capacity.estimate(each, 0.1, None) for each in loads]
+    # The download is also alone for a time if the upload is short.
+    assert ["both ways" in each.how for each in found] == [is_beside and seconds > 20, is_beside]
 
 
 def test_segments_that_a_full_queue_dropped_are_no_losses_of_the_link():

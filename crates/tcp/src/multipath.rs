@@ -26,7 +26,7 @@ pub enum Multipath {
         /// Whether it is the echo of an ADD_ADDR of the peer.
         is_echo: bool,
     },
-    /// REMOVE_ADDR: the address is gone, and its subflow with it (RFC 8684 §3.4.2).
+    /// REMOVE_ADDR: the address is gone. Its subflow ends if its path does not answer (RFC 8684 §3.4.2).
     RemoveAddress(u8),
     /// MP_PRIO: whether the subflow is used only if no other is usable (RFC 8684 §3.3.8).
     Priority {

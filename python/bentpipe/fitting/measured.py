@@ -40,6 +40,8 @@ MSS = 1448
 """Payload of a full segment in bytes, if the record does not have it."""
 AROUND_S = 4.0
 """Time around an interval in which data of the other direction count: acknowledgements may pause for round trips."""
+OVERLAP_S = 2.0
+"""Transfers that overlap by less may have followed each other: some tools write the start in whole seconds."""
 VERSION_6 = 20
 """Bytes that IPv6 has more than IPv4."""
 SEQUENCE = 1 << 16
@@ -170,7 +172,7 @@ class Load:
         if self.opposed is None:
             return np.ones(len(self.bytes), dtype=np.bool_)
         width = max(1, round(AROUND_S / float(np.median(self.interval_s))))
-        around: Array = np.convolve(self.opposed, np.ones(width), "same")
+        around: Array = np.convolve(self.opposed, np.ones(min(width, len(self.opposed))), "same")
         return around < (self.mss or MSS)
 
     def cut(self, kept: NDArray[Any]) -> Load:
@@ -304,12 +306,7 @@ def oppose(loads: Sequence[Load]) -> list[Load]:
     """
 
     def find(load: Load) -> Load:
-        others = [
-            each
-            for each in loads
-            if each.direction != load.direction
-            and (each.source == load.source or min(each.begin_s[0], load.begin_s[0]) >= UNIX_S)
-        ]
+        others = [each for each in loads if each.direction != load.direction and _find_overlap(load, each) >= OVERLAP_S]
         if not others:
             return load
         ends = np.append(load.begin_s, load.begin_s[-1] + load.interval_s[-1])
@@ -317,6 +314,14 @@ def oppose(loads: Sequence[Load]) -> list[Load]:
         return replace(load, opposed=known + sum(np.diff(_find_carried(each, ends)) for each in others))
 
     return [find(load) for load in loads]
+
+
+def _find_overlap(one: Load, other: Load) -> float:
+    """Return the seconds in which both transfers went on; 0 if their clocks cannot be compared."""
+    if one.source != other.source and min(one.begin_s[0], other.begin_s[0]) < UNIX_S:
+        return 0.0
+    first = max(one.begin_s[0], other.begin_s[0])
+    return float(min(each.begin_s[-1] + each.interval_s[-1] for each in (one, other)) - first)
 
 
 def _find_carried(load: Load, times: Array) -> Array:

@@ -326,7 +326,7 @@ impl Tcb {
         if let Some(mapped) = sender.extras.agreed_mapped_mut() {
             mapped.add_to(wire.acked_offset(segment.seq, una), segment, shift);
             if mapped.told.is_some() {
-                // Data have no room for it, and acknowledged in its place.
+                // Beside data the option has no room. An ACK without data carries it soon.
                 receiver.ack_soon();
             }
         }
