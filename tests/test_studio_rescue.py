@@ -158,6 +158,24 @@ def test_what_is_typed_before_the_connection_stays(visitor, folder):
         wait_until(lambda: (folder / "short.toml").read_text() == TYPED, "the text is saved")
 
 
+def test_what_is_typed_before_the_connection_survives_its_end(visitor, folder):
+    browser = Withheld(visitor)
+    with (
+        server(folder, "short.toml") as (_, host, token),
+        Rescued(browser, f"http://{host}/{token}/", ready=".cm-content") as page,
+    ):
+        page.page.on("dialog", lambda dialog: dialog.accept())
+        page.until("globalThis.socket?.connected")
+        page.type(TYPED)
+        page.value("socket.disconnect()")
+        page.until("sessionStorage.getItem('bentpipe-unsaved')?.includes('offline')")
+        # A page of the same tab that begins offers the text.
+        browser.let_through()
+        page.page.reload()
+        page.button("Show it").click()
+        page.until("document.querySelector('.cm-content').textContent.includes('offline')")
+
+
 def test_a_busy_page_keeps_its_connection(visitor, folder):
     # The page is busy for longer than the period of the server's questions and the former longest wait together.
     with brief_server(folder, reconnect_s=120, ping_s=0.2, silent_s=60) as (_, url), Rescued(visitor, url) as page:

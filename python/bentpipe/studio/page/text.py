@@ -71,6 +71,9 @@ class TextPanel:
             # The first text comes with the page: a message would arrive later, and replace newer text.
             if self._is_in_browser:
                 self.editor.run_method("setEditorValue", session.text)
+        if not self._is_in_browser:
+            # The scripts keep what is typed under this name until a connection tells them more.
+            self.editor._props["data-name"] = session.name
         self.editor.set_enabled(not session.is_fixed)
         self._name()
 

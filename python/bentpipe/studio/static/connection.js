@@ -13,7 +13,7 @@
   };
   let state = "connected";
   let hasUnsaved = false;
-  let isBegun = false; // Before, the tab has the text of an earlier page.
+  let left = kept(); // What an earlier page of this tab has left, until the server has it.
   let name = null;
   let looking = 0;
   const box = document.createElement("div");
@@ -21,6 +21,14 @@
   const editor = () => document.querySelector(".page-editor");
   // The document of CodeMirror: the page has only the visible lines.
   const text = () => (editor() ? getElement(Number(editor().id.slice(1)))?.editor?.state.doc.toString() : undefined);
+
+  function kept() {
+    try {
+      return JSON.parse(sessionStorage.getItem(KEY)) ?? {};
+    } catch {
+      return {};
+    }
+  }
 
   function set(next) {
     if (next === state) return;
@@ -77,10 +85,10 @@
   // What a reload would lose stays in this tab of the browser: a page that is loaded again offers it.
   function remember() {
     const now = text();
-    if (!isBegun || now === undefined || name === null) return;
+    if (now === undefined) return;
+    const own = hasUnsaved || state !== "connected" ? { [name ?? editor().dataset.name]: now } : {};
     try {
-      if (hasUnsaved || state !== "connected") sessionStorage.setItem(KEY, JSON.stringify({ [name]: now }));
-      else sessionStorage.removeItem(KEY);
+      sessionStorage.setItem(KEY, JSON.stringify({ ...own, ...left }));
     } catch {
       // Without room or permission, the server has the text up to the last connection.
     }
@@ -92,12 +100,11 @@
     remember();
   }
 
-  // Sends what an earlier page of this tab has left, before this page overwrites it.
+  // Sends what an earlier page of this tab has left.
   function begin() {
-    isBegun = true;
-    const left = sessionStorage.getItem(KEY);
-    sessionStorage.removeItem(KEY);
-    if (left) emitEvent("studio-unsaved", JSON.parse(left));
+    if (Object.keys(left).length) emitEvent("studio-unsaved", left);
+    left = {};
+    remember();
   }
 
   function download() {
