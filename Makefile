@@ -1,5 +1,6 @@
-# `make demo` shows the main job, `make test` runs every test. Each sets up all that it needs in .venv; that takes
-# some minutes the first time and nothing afterwards. Needed: Python 3.10 or newer, Rust, a C compiler.
+# `make demo` shows the main job, `make test` runs the tests, and `make test-all` those that take minutes, too. Each sets up
+# all that it needs in .venv; that takes some minutes the first time and nothing afterwards. Needed: Python 3.10 or newer,
+# Rust, a C compiler.
 
 PYTHON ?= python3
 # Of the extension in .venv: `dev` shares what is built with the Rust tests, `release` is what users have.
@@ -21,7 +22,7 @@ LOWEST_PYTHON ?= 3.10
 LOWEST_TESTS := $(patsubst %,tests/test_%.py,cli cli_help compare lab metrics mix notebook overrides own report run sky \
     statistics sweep sweep_cluster terminal why)
 
-.PHONY: demo test test-lowest coverage check lint mutants bench bless release wheel lock docs web types clean
+.PHONY: demo test test-all test-lowest coverage check lint mutants bench bless release wheel lock docs web types clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
@@ -30,6 +31,10 @@ demo: .venv/built
 test: lint
 	cargo test
 	$(BIN)/pytest --numprocesses auto --dist worksteal
+
+# Also the tests of tests/long.txt, and more cases of others. Before a release, and each week.
+test-all: export BENTPIPE_ALL := 1
+test-all: test
 
 # With the lowest versions of all libraries that pyproject.toml names, on the lowest Python: what it promises to work with.
 test-lowest: .venv/built
