@@ -27,6 +27,7 @@ delay = "100 ms"
 from = "a"
 to = "b"
 """
+VALID = ".page-valid"
 WAIT_MS = 120_000
 MINE = (Path(bp.__file__).parent / "scenario" / "shipped" / "geo.toml").read_text().replace('"60 s"', '"20 s"')
 
@@ -99,7 +100,7 @@ def server(folder, *arguments):
 class Page:
     """A page of the studio in a browser, with its messages and requests."""
 
-    def __init__(self, visitor, url, ready=".page-valid"):
+    def __init__(self, visitor, url, ready=VALID):
         self.page, self.printed, self.hosts = visitor.new_page(), [], set()
         self.page.set_viewport_size({"width": 1280, "height": 720})
         self.page.emulate_media(color_scheme="light")
@@ -110,6 +111,9 @@ class Page:
         self.url = url
         self.page.goto(url)
         self.page.wait_for_selector(ready)
+        if ready == VALID:
+            # The message that begins the scripts comes after it.
+            self.until("studio.source")
 
     def __enter__(self):
         return self
