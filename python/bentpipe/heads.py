@@ -41,6 +41,8 @@ _HEADS = {
     "delay_p95_s": "delay p95",
     "delay_p99_s": "delay p99",
     "jitter_s": "jitter",
+    "file_complete_s": "file",
+    "file_lacks_packets": "lacks",
     # Subflows of flows over several paths.
     "delivered_share": "share",
     "joins": "joins",

@@ -225,3 +225,65 @@ fn receivers_that_cannot_work_are_refused() {
     let message = refused(&format!("{base}{change}"));
     assert!(message.contains("has several receivers, and the path to"), "{message}");
 }
+
+/// A carousel with this file and these blocks over a link that loses each packet with this chance, to 40 homes.
+fn carousel(seed: u32, keys: &str, loss: &str) -> RunResult {
+    run(&format!(
+        "seed = {seed}\nduration = '100 s'\n[link.home]\nfrom = 'server'\nto = 'home{{n}}'\ncount = 40\nrate = '20 Mbit/s'\ndelay = '250 ms'\n\
+         error = {{ kind = 'packet', rate = '{loss}', effect = 'lose' }}\nreverse.rate = '1 Mbit/s'\n\
+         [flow.file]\nfrom = 'server'\nto = ['home{{n}}']\ncount = 40\napp = {{ kind = 'carousel', rate = '1 Mbit/s', size = '1250 B', {keys} }}\n"
+    ))
+}
+
+/// Without losses, the last packet of the file completes it: 1 MB at 1 Mbit/s, in packets of 1250 B each 10 ms. Packets for
+/// repair of other blocks leave before it.
+#[test]
+fn a_file_is_complete_with_its_last_packet() {
+    // The last packet leaves after 799 others, has 1294 B with headers at 20 Mbit/s, and is under way for 250 ms.
+    let arrival_s = 0.25 + 1294.0 * 8.0 / 20e6;
+    let result = carousel(1, "file = '1 MB', block = 200", "0 %");
+    let times = result.datagrams.real("file_complete_s");
+    assert_eq!(times.len(), 40);
+    assert!(times.iter().all(|time| (time - (7.99 + arrival_s)).abs() < 1e-9), "{times:?}");
+    assert!(result.datagrams.real("file_lacks_packets").iter().all(|lacks| *lacks == 0.0));
+    // 800 packets in three blocks of at most 300: 267, 267 and 266. The last packet of the first round is of the second.
+    let result = carousel(1, "file = '1 MB', block = 300, repair = 30, rounds = 1", "0 %");
+    assert!(result.datagrams.real("file_complete_s").iter().all(|time| (time - (7.99 + arrival_s)).abs() < 1e-9));
+    assert_eq!(of(&result.datagrams, "file1", "sent_packets"), 800 + 3 * 30);
+}
+
+/// One round with p = 10 % lost: a receiver has a block of 100 packets and 15 for repair if at most 15 of the 115 are lost,
+/// and the file if this holds for all 8 blocks. The number of receivers is binomial.
+#[test]
+fn blocks_are_complete_as_often_as_the_binomial_distribution_says() {
+    let term = |lost: u32| {
+        (0..lost).fold(0.9f64.powi(115 - lost as i32) * 0.1f64.powi(lost as i32), |term, k| {
+            term * f64::from(115 - k) / f64::from(k + 1)
+        })
+    };
+    let share = (0..=15).map(term).sum::<f64>().powi(8);
+    assert!((0.2..0.8).contains(&share), "{share}");
+    let runs: Vec<RunResult> =
+        (1..=10).map(|seed| carousel(seed, "file = '1 MB', block = 100, repair = 15, rounds = 1", "10 %")).collect();
+    let times = runs.iter().flat_map(|result| result.datagrams.real("file_complete_s"));
+    let complete = times.filter(|time| !time.is_nan()).count() as f64;
+    assert!(
+        (complete - 400.0 * share).abs() < 4.0 * (400.0 * share * (1.0 - share)).sqrt(),
+        "{complete} of 400, {share}"
+    );
+}
+
+/// Without packets for repair, a receiver waits for rounds until it has each of n packets: the chance that r rounds are enough
+/// is (1 - p^r)^n.
+#[test]
+fn without_repair_the_last_packet_takes_rounds() {
+    let (packets, loss) = (800, 0.1f64);
+    let result = carousel(1, "file = '1 MB', block = 100", "10 %");
+    let rounds: Vec<f64> =
+        result.datagrams.real("file_complete_s").iter().map(|time| ((time - 0.25) / 8.0).ceil()).collect();
+    let enough = |rounds: i32| (1.0 - loss.powi(rounds)).powi(packets);
+    let mean: f64 = (0..50).map(|rounds| 1.0 - enough(rounds)).sum();
+    let variance: f64 = (0..50).map(|r| (1.0 - enough(r)) * (2.0 * f64::from(r) + 1.0)).sum::<f64>() - mean * mean;
+    let found = rounds.iter().sum::<f64>() / 40.0;
+    assert!((found - mean).abs() < 4.0 * (variance / 40.0).sqrt(), "{found} rounds, expected {mean}");
+}

@@ -239,19 +239,23 @@ def _datagrams(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
     """Renders flows of datagrams, and flows of packets from outside, which may be of any protocol."""
     kinds = dict(zip(result.scenario.flow_names, result.scenario.flow_kinds, strict=True))
     rows = result.rows("datagrams")
-    yield from _packets("Datagrams", [row for row in rows if kinds[row["flow"]] != "port"], show_all)
+    own = [row for row in rows if kinds[row["flow"]] != "port"]
+    yield from _packets("Datagrams", [row for row in own if row["file_lacks_packets"] is None], show_all)
+    yield from _packets("Files", [row for row in own if row["file_lacks_packets"] is not None], show_all, _FILE_COLUMNS)
     yield from _packets("Real packets", [row for row in rows if kinds[row["flow"]] == "port"], show_all)
 
 
-def _packets(title: str, datagrams: Rows, show_all: bool) -> Iterator[RenderableType]:
+def _packets(
+    title: str, datagrams: Rows, show_all: bool, columns: Sequence[tuple[str, str]] = ()
+) -> Iterator[RenderableType]:
     if not datagrams:
         return
     shown = datagrams if show_all else datagrams[:FLOWS_MAX]
-    columns = [
+    values = [
         Shown(head(name), _all(shown, name), unit, "delay" if "delay" in name else "")
-        for name, unit in _DATAGRAM_COLUMNS
+        for name, unit in columns or _DATAGRAM_COLUMNS
     ]
-    yield make_rows(title, "flow", _all(shown, "flow"), [], columns)
+    yield make_rows(title, "flow", _all(shown, "flow"), [], values)
     yield from hidden(len(datagrams) - len(shown), "more")
 
 
@@ -375,6 +379,14 @@ _DATAGRAM_COLUMNS = (
     ("delay_p95_s", "s"),
     ("delay_p99_s", "s"),
     ("jitter_s", "s"),
+)
+_FILE_COLUMNS = (
+    ("sent_packets", "1"),
+    ("loss_pct", "%"),
+    ("delay_min_s", "s"),
+    ("delay_p95_s", "s"),
+    ("file_complete_s", "s"),
+    ("file_lacks_packets", "1"),
 )
 _FLOW_COLUMNS = (
     "goodput_bps",

@@ -5136,6 +5136,36 @@ class AppRtp(_AppRtpRequired, total=False):
     size: str
     playout: str
 
+_AppCarouselRequired = TypedDict("_AppCarouselRequired", {"kind": Literal["carousel"], "file": str, "rate": str})
+
+
+class AppCarousel(_AppCarouselRequired, total=False):
+    """One file that is sent again and again at a constant rate, in blocks with packets for repair, to receivers that answer nothing (ALC, RFC 5775). A block is complete with any `block` of its packets. Each packet has 16 B of headers beside the 28 B of datagrams.
+
+    file :
+        Bytes of the file.
+
+    rate :
+        Rate of the file and of the packets for repair, without headers.
+
+    size :
+        Bytes of the file in each packet, 1 B to 65491 B. Default: "1316 B".
+
+    block :
+        Packets of a block at most, without those for repair. All blocks have nearly as many (RFC 5052 §9.1), and their packets alternate. Default: 200.
+
+    repair :
+        Packets for repair of each block. Default: 0.
+
+    rounds :
+        Times that the file is sent. Default: no limit until the run ends.
+    """
+
+    size: str
+    block: int
+    repair: int
+    rounds: int
+
 _AppPoissonRequired = TypedDict("_AppPoissonRequired", {"kind": Literal["poisson"], "rate": str})
 
 
@@ -5416,7 +5446,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
 
     copy_of: str
     count: int
-    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppRtp, AppPoisson, AppOnOff, AppProbe, AppKind, Literal["greedy", "page", "probe", "port"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppRtp, AppCarousel, AppPoisson, AppOnOff, AppProbe, AppKind, Literal["greedy", "page", "probe", "port"]]
     reader: Reader
     start: Union[str, FlowStartTable]
     route: List[str]

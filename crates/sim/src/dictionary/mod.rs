@@ -236,6 +236,8 @@ table! {
         jitter_s: real, "s", "Mean absolute difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1).";
         interarrival_jitter_s: real, "s", "Interarrival jitter, smoothed over 16 arrivals, after the last one (RFC 3550 §6.4.1).";
         late_packets: real, "1", "Media packets that arrived after their playout; missing without a time of playout.";
+        file_complete_s: real, "s", "Time from the start of the flow until the receiver has its file; missing without a file, and if it has not.";
+        file_lacks_packets: real, "1", "Packets that the receiver lacked for its file when the run ended; missing without a file.";
     }
 }
 

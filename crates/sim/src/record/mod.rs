@@ -4,6 +4,7 @@
 //! here knows no link, flow or connection.
 
 mod drops;
+mod file;
 mod histogram;
 mod inside;
 mod objects;
@@ -14,6 +15,7 @@ mod thinning;
 mod transfers;
 
 pub(crate) use drops::{Drops, LossPlace};
+pub(crate) use file::FileReceived;
 pub(crate) use histogram::Histogram;
 pub(crate) use inside::InsideValue;
 pub(crate) use objects::LoadedObject;

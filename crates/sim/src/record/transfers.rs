@@ -1,7 +1,7 @@
 //! Records of transfers: statistics of all, by flow and by size, and the first ones individually.
 
 use super::rows::Room;
-use super::{Histogram, Probes};
+use super::{FileReceived, Histogram, Probes};
 use crate::dictionary::{Table, TransferRow};
 use crate::ids::FlowId;
 use bentpipe_units::{Duration, Time};
@@ -171,6 +171,8 @@ pub(crate) struct Arrived {
     expected: u64,
     /// Its probes, from the first one.
     pub(crate) probes: Option<Probes>,
+    /// The file that they carry.
+    pub(crate) file: Option<Box<FileReceived>>,
 }
 
 impl Arrived {

@@ -104,6 +104,10 @@ pub(super) fn estimate(scenario: &Scenario, routes: &RoutesOverTime) -> Result<C
         (PACKET_BYTES * (waiting + hops.in_flight), "packets under way"),
         (objects.iter().sum(), "transfers, records and probes"),
         (REPORT_BYTES * reports.in_flight, "reports of signals"),
+        (
+            scenario.flows.iter().filter_map(|flow| flow.app.layout()).map(|file| file.memory()).sum(),
+            "files at receivers",
+        ),
     ];
     let bytes: f64 = memory.iter().map(|(bytes, _)| bytes).sum();
     if bytes > MEMORY_MAX {

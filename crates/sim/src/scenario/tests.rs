@@ -312,6 +312,9 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[link.many]\nfrom = \"a\"\nto = \"b\"\ncount = 1000000\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]", "stands for 1000001 links"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", jitter = \"5 ms\" }", "more than half the distance between datagrams, which is 9.6 ms"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"70 kB\" }", "out of range"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"carousel\", file = \"0 B\", rate = \"1 Mbit/s\" }", "expected at least 1 B"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"carousel\", file = \"1 MB\", rate = \"1 Mbit/s\", size = \"65492 B\" }", "expected 1 B to 65491 B"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"carousel\", file = \"200 GB\", rate = \"1 Mbit/s\" }", "expected at most 4000000"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\ntcp = { cc = \"reno\" }", "datagrams have no transport"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1000000 Gbit/s\" }", "packet-hops"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", multiplexed = true, connections = 3 }", "multiplexed means one connection"),
@@ -468,6 +471,17 @@ fn a_link_that_holds_billions_of_packets_is_refused() {
     // 1.25 million datagrams of 1000 B each second, for 50 s.
     assert!((cost.memory / (62.5e6 * 160.0) - 1.0).abs() < 0.01, "{cost:?}");
     assert!((cost.events / 250e6 - 1.0).abs() < 0.01, "{cost:?}");
+}
+
+/// Each receiver keeps a bit for each packet of a file, and a number for each block.
+#[test]
+fn the_files_of_many_receivers_have_a_bound() {
+    let app = "app = { kind = \"carousel\", file = \"1 GB\", size = \"1000 B\", block = 1, rate = \"1 kbit/s\" }";
+    let text = |count: u32| MINIMAL.replace("[flow.f]", &format!("[flow.f]\ncount = {count}\n{app}"));
+    let problem = from_toml(&text(4000), "f", &[]).unwrap_err().to_string();
+    assert!(problem.contains("of memory, most of them for files at receivers"), "{problem}");
+    let cost = from_toml(&text(1000), "f", &[]).unwrap().cost;
+    assert!((cost.memory / (1000.0 * 4.125e6) - 1.0).abs() < 0.01, "{cost:?}");
 }
 
 /// REFWA Plus sends the window of the receiver at an instant after an error, if no node writes a window. 26.8 million
@@ -995,6 +1009,7 @@ fn app() -> impl Strategy<Value = Json> {
         r#"{"kind": "poisson", "rate": "10 kbit/s", "size": "100 B"}"#,
         r#"{"kind": "probe", "interval": "20 ms", "size": "100 B", "count": 5}"#,
         r#"{"kind": "probe", "times": ["0 s", "1.5 ms", "2 s"]}"#,
+        r#"{"kind": "carousel", "file": "3 MB", "rate": "10 kbit/s", "repair": 7}"#,
         r#"{"kind": "on-off", "peak": "10 kbit/s", "on": "1 s", "off": {"kind": "exponential", "mean": "2 s"}}"#,
     ];
     prop::sample::select(apps.map(|text| serde_json::from_str::<Json>(text).unwrap()).to_vec())
@@ -1050,7 +1065,7 @@ fn scenario() -> impl Strategy<Value = Json> {
                 .into_iter()
                 .enumerate()
                 .map(|(n, ((from, step, app), tcp, count))| {
-                    let is_datagrams = ["cbr", "poisson", "on-off", "probe"].contains(&app["kind"].as_str().unwrap_or(""));
+                    let is_datagrams = ["cbr", "carousel", "poisson", "on-off", "probe"].contains(&app["kind"].as_str().unwrap_or(""));
                     let mut flow = serde_json::json!({
                         "from": format!("n{from}"), "to": format!("n{}", (from + step) % 4), "count": count, "app": app,
                     });

@@ -1,8 +1,14 @@
 //! Applications of flows.
 
+mod carousel;
+mod datagrams;
 mod page;
 mod probe;
 
+pub use carousel::Carousel;
+pub(crate) use carousel::Layout;
+pub use datagrams::{Content, Datagrams, Gaps};
+pub(crate) use datagrams::{ALC_HEADER, RTP_HEADER};
 pub use page::{Page, PageModel, PageObject, PageRecord, Recorded};
 pub use probe::{ProbeTimes, Probing};
 
@@ -123,7 +129,15 @@ impl App {
     /// Returns the time from the first arrival to the playout of media, if it sends media.
     pub(crate) fn playout(&self) -> Option<Duration> {
         match self {
-            Self::Datagrams(datagrams) => datagrams.playout,
+            Self::Datagrams(Datagrams { content: Content::Media { playout }, .. }) => Some(*playout),
+            _ => None,
+        }
+    }
+
+    /// Returns the division of the file that its datagrams carry, if they carry one.
+    pub(crate) fn layout(&self) -> Option<Layout> {
+        match self {
+            Self::Datagrams(datagrams) => datagrams.layout(),
             _ => None,
         }
     }
@@ -457,61 +471,6 @@ settings! {
     }
 }
 
-/// Datagrams, sent without regard to losses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Datagrams {
-    /// Payload bytes of each, without a header of RTP.
-    pub size: u16,
-    /// Times of the datagrams.
-    pub gaps: Gaps,
-    /// Media: time from the first arrival to its playout. Later arrivals with a larger delay are late.
-    pub playout: Option<Duration>,
-}
-
-impl Datagrams {
-    /// Datagrams without a time of playout.
-    pub const fn new(size: u16, gaps: Gaps) -> Self {
-        Self { size, gaps, playout: None }
-    }
-
-    /// Returns the payload bytes of each, with a header of RTP if it is media.
-    pub(crate) const fn payload(&self) -> u16 {
-        match self.playout {
-            Some(_) => self.size.saturating_add(RTP_HEADER),
-            None => self.size,
-        }
-    }
-}
-
-/// Bytes of the header of RTP (RFC 3550 §5.1).
-pub(crate) const RTP_HEADER: u16 = 12;
-
-/// Times of datagrams. Rates are of payload.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Gaps {
-    /// Equal distances.
-    Constant {
-        /// Payload per time.
-        rate: Rate,
-        /// Largest deviation of each, earlier or later, uniform.
-        jitter: Duration,
-    },
-    /// Exponential distances.
-    Poisson {
-        /// Mean payload per time.
-        rate: Rate,
-    },
-    /// Equal distances while on, no datagrams while off.
-    OnOff {
-        /// Payload per time while on.
-        peak: Rate,
-        /// Time on.
-        on: Wait,
-        /// Time off.
-        off: Wait,
-    },
-}
-
 settings! {
     /// Application that may read more slowly than data arrives: windows close, and open again.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -520,42 +479,5 @@ settings! {
         rate: Rate;
         /// Time between two reads. Each read takes the data of this time at `rate`.
         every: Duration = Duration::from_millis(10);
-    }
-}
-
-impl Datagrams {
-    /// Returns the mean payload per second, bytes.
-    pub(crate) fn bytes_per_second(&self) -> f64 {
-        let bps = match self.gaps {
-            Gaps::Constant { rate, .. } | Gaps::Poisson { rate } => rate.as_bps() as f64,
-            Gaps::OnOff { peak, on, off } => {
-                let (on, off) = (on.mean().as_secs_f64(), off.mean().as_secs_f64());
-                peak.as_bps() as f64 * on / (on + off)
-            }
-        };
-        bps / 8.0 * f64::from(self.payload()) / f64::from(self.size)
-    }
-}
-
-impl Facts for Datagrams {
-    const KIND: &'static str = "datagrams";
-    const ENDS_IN_PAUSES: bool = false;
-    const HAS_TRANSPORT: bool = false;
-    const IS_FOR_MANY: bool = true;
-
-    fn is_random(&self) -> bool {
-        !matches!(self.gaps, Gaps::Constant { jitter: Duration::ZERO, .. })
-    }
-
-    fn datagrams(&self) -> Option<(f64, f64)> {
-        Some((self.bytes_per_second(), self.payload().into()))
-    }
-
-    fn packets(&self, capacity: &Capacity) -> f64 {
-        let bursts = match self.gaps {
-            Gaps::OnOff { on, off, .. } => capacity.seconds / (on.mean() + off.mean()).as_secs_f64(),
-            _ => 0.0,
-        };
-        (self.bytes_per_second() * capacity.seconds / f64::from(self.payload())).max(bursts)
     }
 }

@@ -7,10 +7,10 @@ use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{FlowId, LaneId, LinkId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
-    App, Arq, Arrivals, Buffers, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel,
-    ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Lane, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order,
-    Outage, Oversize, Page, PageModel, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader, Record,
-    RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Transport, Wait, WrittenRecords, MILLIONTHS,
+    App, Arq, Arrivals, Buffers, Bulk, Carousel, Catalogue, Coded, Coding, Combining, Content, Datagrams, Downtimes,
+    Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Lane, Like, Link, Losses, Modcod, Mtu,
+    Node, NodeKind, Order, Outage, Oversize, Page, PageModel, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader,
+    Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Transport, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
@@ -446,9 +446,18 @@ impl Dice {
                         Gaps::OnOff { peak: rate, on: Wait::Exponential { mean: self.ms(&[5, 300]) }, off: self.wait() }
                     }
                 };
-                let playout = self.coin().then(|| self.ms(&[0, 50]));
-                App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1460]), gaps, playout })
+                let content = self.content(matches!(gaps, Gaps::Constant { jitter: Duration::ZERO, .. }));
+                App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1460]), gaps, content })
             }
+        }
+    }
+
+    /// What datagrams carry: a file only at equal distances.
+    pub(super) fn content(&mut self, are_regular: bool) -> Content {
+        match self.coin().then(|| self.ms(&[0, 50])) {
+            Some(playout) => Content::Media { playout },
+            None if are_regular => Content::File(Carousel { bytes: 100_000, block: 20, repair: 4, rounds: None }),
+            None => Content::Bytes,
         }
     }
 

@@ -110,11 +110,8 @@ pub(super) fn join(scenario: &mut Scenario, dice: &mut Dice) {
     let on = Wait::Constant(dice.ms(&[300, 2500]));
     let off = Wait::Constant(Duration::from_secs(1_000_000));
     let gaps = Gaps::OnOff { peak, on, off };
-    let app = Arc::new(App::Datagrams(Datagrams {
-        size: *dice.pick(&[160, 1200]),
-        gaps,
-        playout: dice.coin().then(|| dice.ms(&[0, 50])),
-    }));
+    let app =
+        Arc::new(App::Datagrams(Datagrams { size: *dice.pick(&[160, 1200]), gaps, content: dice.content(false) }));
     scenario.timeline = Default::default();
     scenario.flows[first].app = Arc::clone(&app);
     scenario.flows[first].transport = Transport::None;

@@ -106,6 +106,9 @@ impl Traffic {
                     let playout = flow.app.playout();
                     if let Some(arrived) = &mut flow.arrived {
                         arrived.add_numbered(number, delay, playout);
+                        if let Some(file) = &mut arrived.file {
+                            file.add(now, number.into());
+                        }
                         recorder.on_delay(now, id, delay);
                     }
                 }

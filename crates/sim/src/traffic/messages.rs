@@ -129,6 +129,9 @@ impl Traffic {
         let playout = flow.app.playout();
         if let Some(arrived) = &mut flow.arrived {
             arrived.add(now - sent_at, playout);
+            if let Some(file) = &mut arrived.file {
+                file.add_sent_at(now, sent_at);
+            }
             recorder.on_delay(now, id, now - sent_at);
         }
         let received = &mut flow.totals_mut().received;

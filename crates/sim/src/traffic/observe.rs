@@ -522,7 +522,7 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 /// Returns the row of a flow, if it sends datagrams.
 fn datagram_row<'a>(scenario: &'a Scenario, flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
     let arrived = state.arrived.as_deref()?;
-    let totals = state.totals();
+    let (totals, file) = (state.totals(), arrived.file.as_deref());
     let [sent, arrived_packets] = match flow.transport.quic() {
         Some(_) => [arrived.sent, arrived.delays.count()],
         None => [totals.sent.sent_segments, totals.received.arrived_segments],
@@ -542,5 +542,7 @@ fn datagram_row<'a>(scenario: &'a Scenario, flow: &'a Flow, state: &FlowState) -
         jitter_s: arrived.jitter_s(),
         interarrival_jitter_s: arrived.interarrival_jitter_s(),
         late_packets: flow.app.playout().map_or(f64::NAN, |_| arrived.late as f64),
+        file_complete_s: file.and_then(|file| file.complete).map_or(f64::NAN, Duration::as_secs_f64),
+        file_lacks_packets: file.map_or(f64::NAN, |file| file.lacking as f64),
     })
 }

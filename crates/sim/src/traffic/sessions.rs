@@ -14,8 +14,8 @@ use super::totals::OwnLane;
 use crate::ids::{EndpointId, FlowId, PathId};
 use crate::link::Downtime;
 use crate::packet::{Origin, Packet, Request, DATAGRAM_HEADERS};
-use crate::record::{Recorder, Transfer};
-use crate::spec::Transport;
+use crate::record::{FileReceived, Recorder, Transfer};
+use crate::spec::{Datagrams, Transport};
 use crate::stack::StreamNo;
 use bentpipe_tcp::{Config, Connection, Notice, Role};
 use bentpipe_units::{Duration, Seq, Time};
@@ -457,6 +457,16 @@ impl<'a> FlowSessions<'a> {
             state.totals_mut().on_datagram_sent(self.now, size.into(), wire);
         }
         self.pool.tasks.push_back(Task::Send(PathId::there(self.flows[self.id].lane.id), size, self.now));
+    }
+
+    /// Prepares the receivers of the flow for a file.
+    pub(super) fn expect_file(&mut self, spec: &Datagrams) {
+        let (itself, start) = ([self.id], self.start());
+        for &flow in self.pool.receivers.get(&self.id).map_or(&itself[..], Vec::as_slice) {
+            if let Some(arrived) = &mut self.flows[flow].arrived {
+                arrived.file = FileReceived::new(spec, start).map(Box::new);
+            }
+        }
     }
 
     /// Sets the timer of the flow.

@@ -197,6 +197,9 @@ def worked_out() -> dict[str, pl.Expr]:
         "buffer_delay": 100 * ((pl.col("rtt_mean_s") - least) / least).mean(),
         "errors_per_packet": total("corrupted_packets") / total("carried_packets"),
         "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
+        "file_complete": pl.when((pl.col("file_lacks_packets").fill_null(0) == 0).all()).then(
+            pl.col("file_complete_s").max()
+        ),
         "unused": 100 * (pl.col("unused_share") * pl.col("granted_bps")).sum() / total("granted_bps"),
         "loss": 100 * total("lost_packets") / total("sent_packets"),
         "r_factor": _average_calls(r_factor),

@@ -4,8 +4,8 @@ use crate::scenario::har;
 use crate::scenario::report::{below, Report};
 use crate::scenario::trace;
 use crate::spec::{
-    App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, PageObject, PageRecord, ProbeTimes, Probing, Reader, Recorded,
-    RequestResponse, Size, Wait, WrittenRecords, RTP_HEADER,
+    App as Spec, Arrivals, Bulk, Carousel, Content, Datagrams, Gaps, Page, PageObject, PageRecord, ProbeTimes, Probing,
+    Reader, Recorded, RequestResponse, Size, Wait, WrittenRecords, ALC_HEADER, RTP_HEADER,
 };
 use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
 use bentpipe_units::{either, kinds, settings, Duration, Rate};
@@ -57,6 +57,24 @@ kinds! {
             /// Time from the first arrival to its playout, for the delays of later packets to vary.
             playout: Duration = Duration::from_millis(200);
         };
+        /// One file that is sent again and again at a constant rate, in blocks with packets for repair, to receivers that
+        /// answer nothing (ALC, RFC 5775). A block is complete with any `block` of its packets. Each packet has 16 B of
+        /// headers beside the 28 B of datagrams.
+        "carousel" => Carousel {
+            /// Bytes of the file.
+            file: u64 as Bytes;
+            /// Rate of the file and of the packets for repair, without headers.
+            rate: Rate;
+            /// Bytes of the file in each packet, 1 B to 65491 B.
+            size: u16 as Bytes = 1316;
+            /// Packets of a block at most, without those for repair. All blocks have nearly as many (RFC 5052 §9.1), and
+            /// their packets alternate.
+            block: u32 = 200, [1, 56_403];
+            /// Packets for repair of each block.
+            repair: u32 = 0, [0, 56_403];
+            /// Times that the file is sent. Default: no limit until the run ends.
+            rounds: Option<u64>, [1, 1_000_000_000];
+        };
         /// Datagrams as a Poisson process, without congestion control.
         "poisson" => Poisson {
             /// Mean payload rate.
@@ -96,7 +114,7 @@ kinds! {
 }
 
 /// Kinds of applications that send datagrams.
-pub(in crate::scenario) const DATAGRAMS: [&str; 5] = ["cbr", "rtp", "poisson", "on-off", "probe"];
+pub(in crate::scenario) const DATAGRAMS: [&str; 6] = ["cbr", "rtp", "carousel", "poisson", "on-off", "probe"];
 
 either! {
     /// Times of probes.
@@ -142,6 +160,9 @@ settings! {
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
+
+/// Packets of a carousel at most.
+const ROUND_MAX: u64 = 4_000_000;
 
 /// Largest payload of a datagram in bytes: a packet of 65,535 bytes less its headers.
 const DATAGRAM_MAX: u16 = 65_507;
@@ -203,7 +224,26 @@ impl App {
                     report.value(&key("size"), "is out of range", "expected 1 B to 65495 B");
                 }
                 let gaps = Gaps::Constant { rate, jitter: Duration::ZERO };
-                Spec::Datagrams(Datagrams { size, gaps, playout: Some(playout) })
+                Spec::Datagrams(Datagrams { size, gaps, content: Content::Media { playout } })
+            }
+            Self::Carousel { file, rate, size, block, repair, rounds } => {
+                some(file, report, &key("file"));
+                flowing(rate, report, &key("rate"));
+                if size == 0 || size > DATAGRAM_MAX - ALC_HEADER {
+                    report.value(&key("size"), "is out of range", "expected 1 B to 65491 B");
+                }
+                let gaps = Gaps::Constant { rate, jitter: Duration::ZERO };
+                let carousel = Carousel { bytes: file, block, repair, rounds };
+                let round = carousel.layout(size).round();
+                if round > ROUND_MAX {
+                    let message = format!("has {round} packets with those for repair");
+                    report.value(
+                        &key("file"),
+                        &message,
+                        &format!("expected at most {ROUND_MAX}: every receiver keeps which it has"),
+                    );
+                }
+                Spec::Datagrams(Datagrams { size, gaps, content: Content::File(carousel) })
             }
             Self::Poisson { rate, size } => {
                 flowing(rate, report, &key("rate"));
@@ -245,13 +285,17 @@ impl App {
                     (Self::Probe { interval: Duration::ZERO, times, size, count }, Some("interval"))
                 }
             },
-            Spec::Datagrams(Datagrams { size, gaps, playout }) => match gaps {
-                Gaps::Constant { rate, jitter: _ } if playout.is_some() => {
-                    (Self::Rtp { rate, size, playout: playout.unwrap_or_default() }, None)
+            Spec::Datagrams(Datagrams { size, gaps, content }) => match (gaps, content) {
+                (Gaps::Constant { rate, jitter: _ }, Content::Media { playout }) => {
+                    (Self::Rtp { rate, size, playout }, None)
                 }
-                Gaps::Constant { rate, jitter } => (Self::Cbr { rate, jitter, size }, None),
-                Gaps::Poisson { rate } => (Self::Poisson { rate, size }, None),
-                Gaps::OnOff { peak, on, off } => (Self::OnOff { peak, on, off, size }, None),
+                (Gaps::Constant { rate, jitter: _ }, Content::File(carousel)) => {
+                    let Carousel { bytes: file, block, repair, rounds } = carousel;
+                    (Self::Carousel { file, rate, size, block, repair, rounds }, None)
+                }
+                (Gaps::Constant { rate, jitter }, _) => (Self::Cbr { rate, jitter, size }, None),
+                (Gaps::Poisson { rate }, _) => (Self::Poisson { rate, size }, None),
+                (Gaps::OnOff { peak, on, off }, _) => (Self::OnOff { peak, on, off, size }, None),
             },
         };
         let mut table: Fields = app.write().table().cloned().unwrap_or_default();

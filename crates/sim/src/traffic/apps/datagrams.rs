@@ -122,6 +122,7 @@ impl Application for DatagramsState {
 
     fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
         let start = sessions.flow().start;
+        sessions.expect_file(&self.spec);
         sessions.wake_at(if sessions.needs_connection() { start } else { self.first_wakeup(start) });
     }
 
@@ -135,7 +136,8 @@ impl Application for DatagramsState {
         if let Some(later) = self.go_on(now) {
             return sessions.wake_at(later);
         }
-        sessions.wake_at(self.next(now));
+        let next = self.next(now);
+        sessions.wake_at(if self.spec.last() == Some(self.index) { Time::NEVER } else { next });
         match self.session {
             Some(session) => sessions.send_in(session, self.spec.payload()),
             None => sessions.send(self.spec.payload()),
