@@ -1,5 +1,6 @@
 """Rates, queues and losses from the rows that iperf3 prints, which count writes at the sender."""
 
+import json
 import lzma
 from dataclasses import replace
 from pathlib import Path
@@ -211,3 +212,24 @@ def test_smoothed_round_trips_are_above_the_queue_by_the_mean_of_the_jitter():
     ]
     assert queues[1] == pytest.approx(queues[0], rel=0.05)
     assert queues[2] > queues[0] + 0.8 * 2e6 * mean_s / 8
+
+
+def test_a_lower_bound_of_an_upload_by_flent_is_that_of_the_receiver(tmp_path):
+    """Rows of an upload count the writes of netperf: here two of 128 kB follow each other at 0.5 Mbit/s."""
+    count, rate, write = 300, 0.5e6, 131072
+    seconds = 0.2 * count
+    every = int(5 * 8 * write / rate)
+    rows = [8e-6 * write / 0.2 if number % (2 * every) < 2 else 0.0 for number in range(count)]
+    series = {"Ping (ms) ICMP": [50.0 + number % 5 for number in range(count)], "TCP upload": rows}
+    about = {"Ping (ms) ICMP": {"UNITS": "ms"}, "TCP upload": {"UNITS": "Mbits/s"}}
+    bounds = []
+    for known in ({}, {"BYTES_RECVD": rate / 8 * seconds, "ELAPSED_TIME": seconds}):
+        about["TCP upload"] |= known
+        metadata = {"NAME": "tcp_upload", "TIME": "2024-11-25T21:43:20Z", "SERIES_META": about}
+        content = {"x_values": [0.2 * number for number in range(count)], "results": series, "metadata": metadata}
+        (tmp_path / "data.flent").write_text(json.dumps(content))
+        found = bp.fit(tmp_path / "data.flent", check=False, held_out=False).by_name["rate reverse"]
+        assert found.kind == "lower bound"
+        bounds.append(found.value)
+    assert bounds[0] > 1.5 * rate
+    assert bounds[1] == pytest.approx(rate * 1500 / 1448, rel=0.001)
