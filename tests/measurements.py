@@ -32,6 +32,28 @@ def irtt(count=TRIPS, lost=LOST):
     return json.dumps({"version": {}, "round_trips": trips})
 
 
+def pings(probes, begin):
+    """Output of `ping -D` with the answered probes of a run that begins at this Unix time."""
+    lines = ["PING server (10.0.0.1) 56(84) bytes of data."]
+    for number, sent_s, rtt_s in probes.drop_nulls("rtt_s").select("number", "sent_s", "rtt_s").iter_rows():
+        answer = f"64 bytes from 10.0.0.1: icmp_seq={number + 1} ttl=64 time={1e3 * rtt_s:.3f} ms"
+        lines.append(f"[{begin + sent_s + rtt_s:.6f}] {answer}")
+    return "\n".join([*lines, ""])
+
+
+def later(content, seconds):
+    """The same capture (pcapng of nanoseconds), later. Simulated runs begin in 2000."""
+    found, at = bytearray(content), 0
+    while at < len(found):
+        kind, size = struct.unpack_from("<II", found, at)
+        if kind == 6:
+            high, low = struct.unpack_from("<II", found, at + 12)
+            shifted = (high << 32 | low) + seconds * 10**9
+            struct.pack_into("<II", found, at + 12, shifted >> 32, shifted & (2**32 - 1))
+        at += size
+    return bytes(found)
+
+
 def iperf3(seconds=30, step=0.5, rate=9e6, cwnd=None, retransmits=0):
     """Output of `iperf3 -J -R --get-server-output`: the client does not have the sender's window."""
     intervals, of_sender = [], []

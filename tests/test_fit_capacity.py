@@ -1,5 +1,6 @@
 """Rates, queues and losses from the rows that iperf3 prints, which count writes at the sender."""
 
+import json
 import lzma
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,32 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.fitting import capacity
+from bentpipe.fitting.jitter import Jitter
 from bentpipe.fitting.measured import UNIX_S, Load, oppose
+from tests import measurements
 
+JITTERY = """
+duration = "{duration}"
+[tcp]
+like = "linux-6"
+cc = "cubic"
+[link.path]
+from = "server"
+to = "terminal"
+delay = "20 ms"
+jitter = {{ delay = {{ kind = "exponential", mean = "{mean}" }}, every = "{every}" }}
+[link.path.forward]
+rate = "{rate}"
+queue = "{queue} B"
+[link.path.reverse]
+rate = "5 Mbit/s"
+[flow.f]
+from = "{from_}"
+to = "{to}"
+app = {app}
+"""
+BEGIN = 946_684_800
+"""2000-01-01, when the captures of simulated runs begin."""
 BLOCK, MSS = 131072, 1448
 SHARED = Path(__file__).parents[2] / "shared" / "review" / "cases" / "B"
 
@@ -144,3 +169,67 @@ def test_intervals_of_recorded_transfers_hold_the_truth(name, tmp_path):
     for number, truth in TRUTHS[name].items():
         low, high = found.by_name[number].low, found.by_name[number].high
         assert found.by_name[number].value <= truth if high is None else low <= truth <= high, found.by_name[number]
+
+
+@pytest.mark.parametrize(
+    ("mean", "every", "rate", "queue"),
+    [
+        ("1 ns", "20 ms", "10 Mbit/s", 50_000),
+        ("2 ms", "20 ms", "10 Mbit/s", 50_000),
+        ("3 ms", "1 s", "10 Mbit/s", 50_000),
+        ("5 ms", "20 ms", "5 Mbit/s", 100_000),
+    ],
+)
+def test_delays_that_a_path_has_without_load_are_no_queue(tmp_path, mean, every, rate, queue):
+    """A ping, then a download, over a simulated path. The capture alone takes the jitter for a part of the queue."""
+    path = {"mean": mean, "every": every, "rate": rate, "queue": queue}
+    probing = JITTERY.format(
+        duration="20 s", from_="terminal", to="server", app='{ kind = "probe", interval = "10 ms" }', **path
+    )
+    loading = JITTERY.format(duration="30 s", from_="server", to="terminal", app='"greedy"', **path)
+    later_s = 10**9
+    (tmp_path / "ping.txt").write_text(measurements.pings(bp.run(bp.loads(probing)).probes, BEGIN + later_s - 60))
+    bp.run(bp.loads(loading), pcap=tmp_path / "run.pcapng")
+    capture = tmp_path / "run-server.pcapng"
+    capture.write_bytes(measurements.later(capture.read_bytes(), later_s))
+    alone, both = (
+        bp.fit(files, check=False, held_out=False).by_name["queue forward"]
+        for files in ([capture], [tmp_path / "ping.txt", capture])
+    )
+    assert (alone.low <= queue) == (mean == "1 ns")
+    assert both.low <= queue <= both.high
+    assert both.value == pytest.approx(queue, rel=0.1)
+
+
+def test_smoothed_round_trips_are_above_the_queue_by_the_mean_of_the_jitter():
+    steady = upload(2e6)
+    mean_s = 0.02
+    longer = replace(steady, srtt_s=steady.srtt_s + mean_s, cwnd_bytes=steady.cwnd_bytes + 2e6 * mean_s / 8)
+    jitter = Jitter(np.arange(100) * 0.1, 0.28 + mean_s * (np.arange(100) % 3))
+    queues = [
+        capacity.estimate(load, 0.28, None, known).queue_bytes.value
+        for load, known in ((steady, None), (longer, jitter), (longer, None))
+    ]
+    assert queues[1] == pytest.approx(queues[0], rel=0.05)
+    assert queues[2] > queues[0] + 0.8 * 2e6 * mean_s / 8
+
+
+def test_a_lower_bound_of_an_upload_by_flent_is_that_of_the_receiver(tmp_path):
+    """Rows of an upload count the writes of netperf: here two of 128 kB follow each other at 0.5 Mbit/s."""
+    count, rate, write = 300, 0.5e6, 131072
+    seconds = 0.2 * count
+    every = int(5 * 8 * write / rate)
+    rows = [8e-6 * write / 0.2 if number % (2 * every) < 2 else 0.0 for number in range(count)]
+    series = {"Ping (ms) ICMP": [50.0 + number % 5 for number in range(count)], "TCP upload": rows}
+    about = {"Ping (ms) ICMP": {"UNITS": "ms"}, "TCP upload": {"UNITS": "Mbits/s"}}
+    bounds = []
+    for known in ({}, {"BYTES_RECVD": rate / 8 * seconds, "ELAPSED_TIME": seconds}):
+        about["TCP upload"] |= known
+        metadata = {"NAME": "tcp_upload", "TIME": "2024-11-25T21:43:20Z", "SERIES_META": about}
+        content = {"x_values": [0.2 * number for number in range(count)], "results": series, "metadata": metadata}
+        (tmp_path / "data.flent").write_text(json.dumps(content))
+        found = bp.fit(tmp_path / "data.flent", check=False, held_out=False).by_name["rate reverse"]
+        assert found.kind == "lower bound"
+        bounds.append(found.value)
+    assert bounds[0] > 1.5 * rate
+    assert bounds[1] == pytest.approx(rate * 1500 / 1448, rel=0.001)

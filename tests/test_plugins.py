@@ -1,7 +1,9 @@
 """Installed packages add congestion controls, middleboxes, schedulers and readers. Nothing of them loads unasked."""
 
+import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +41,21 @@ reverse_route = ["b", "a"]
 [flow.f.subflow.geo]
 route = ["a", "hub", "b"]
 reverse_route = ["b", "hub", "a"]
+"""
+
+
+VARIED = """
+[sweep]
+together = [{ "tcp.cc" = ["reno", "mycc"], "node.b.middlebox" = [["ack-filter"], ["ack-filter", "shed"]] }]
+"""
+SKY = """
+duration = "1 s"
+[sky]
+over = "iridium"
+middlebox = ["shed"]
+[flow.f]
+from = "Madrid"
+to = "London"
 """
 
 
@@ -80,7 +97,25 @@ def ran(site, tmp_path, lossy):
         ("mix", "file.toml", "--cc", "cubic,mycc", "--replications", "2"),
         ("sweep", "file.toml", "--vary", "tcp.cc=cubic,mycc", "--replications", "2"),
         ("run", "file.toml", "--set", "node.b.middlebox=shed"),
+        ("run", "file.toml", "--set", 'node.b.middlebox=["ack-filter", "shed"]'),
+        ("run", "file.toml", "--set", "node.b.middlebox+=shed"),
+        (
+            "compare",
+            "listed.toml",
+            "--case",
+            "one: node.b.middlebox.replace=['shed']",
+            "--case",
+            "two:",
+            "--replications",
+            "2",
+        ),
+        ("sweep", "file.toml", "--vary", "node.b.middlebox=['shed'],['ack-filter']", "--replications", "2"),
         ("run", "placed.toml"),
+        ("run", "listed.toml"),
+        ("check", "sky.toml"),
+        ("check", "sky.toml", "--set", "sky.middlebox=shed"),
+        ("check", "several.toml"),
+        ("sweep", "varied.toml", "--replications", "2"),
         ("run", "paths.toml"),
         ("run", "paths.toml", "--set", "flow.f.multipath.scheduler=spread"),
         ("sweep", "paths.toml", "--vary", "flow.f.multipath.scheduler=blest,spread", "--replications", "2"),
@@ -91,12 +126,56 @@ def test_a_name_of_a_package_is_accepted_wherever_a_name_is(ran, tmp_path, lossy
     (tmp_path / "named.toml").write_text(lossy.replace('tcp.like = "rfc"', 'tcp = { like = "rfc", cc = "mycc" }'))
     (tmp_path / "placed.toml").write_text(lossy + '\n[node.b]\nmiddlebox = [{ kind = "own", name = "shed" }]\n')
     (tmp_path / "paths.toml").write_text(PATHS)
+    (tmp_path / "listed.toml").write_text(lossy + '\n[node.b]\nmiddlebox = ["ack-filter", "shed"]\n')
+    (tmp_path / "sky.toml").write_text(SKY)
+    several = SKY.replace('"iridium"', '["iridium"]').replace("middlebox = ", "constellation.iridium.middlebox = ")
+    (tmp_path / "several.toml").write_text(several)
+    (tmp_path / "varied.toml").write_text(lossy + VARIED)
     code, said = ran(*words)
     assert code == 0, said
     # Without the package the name is not known.
     code, said = ran(*words, path="")
     assert code == 2
     assert any(name in said for name in ("mycc", "shed", "spread"))
+
+
+def test_a_list_in_python_may_name_classes_of_packages(ran):
+    line = "bp.load('file.toml').replace('node.b.middlebox', ['ewa', 'shed']).to_dict()['node']['b']['middlebox']"
+    code, said = ran("-c", f"import bentpipe as bp\nprint([each.get('name', each['kind']) for each in {line}])")
+    assert (code, said.strip()) == (0, "['ewa', 'shed']")
+
+
+def test_a_congestion_control_of_a_package_that_quic_cannot_have_is_refused_as_one(ran):
+    code, said = ran("run", "file.toml", "--set", "flow.f.quic.cc=mycc")
+    assert code == 2
+    assert "is a custom congestion control, which cannot control QUIC yet" in said
+
+
+def test_varied_names_of_a_search_are_found(ran, tmp_path, lossy):
+    (tmp_path / "search.toml").write_text(lossy + '[tune.vary]\ntcp.cc = ["reno", "mycc"]\n')
+    line = "print(*bp.load('search.toml').senders)"
+    assert ran("-c", f"import bentpipe as bp\n{line}") == (0, "mycc\n")
+
+
+@pytest.mark.parametrize(
+    ("topic", "name"), [("cc", "mycc"), ("middlebox", "shed"), ("scheduler", "spread"), ("readers", "pinglog")]
+)
+def test_lists_name_those_of_packages_with_their_package(ran, topic, name):
+    entry = {"name": name, "summary": "bentpipe-mycc 1.0", "table": "of installed packages"}
+    code, said = ran("list", topic, "--json")
+    assert code == 0
+    assert [each for each in json.loads(said) if "package" in each] == [{**entry, "package": "bentpipe-mycc 1.0"}]
+    code, said = ran("list", topic)
+    assert re.search(rf"(?s)of installed packages:.*{name} +bentpipe-mycc 1\.0", said), said
+    assert name not in ran("list", topic, path="")[1]
+    # Nothing was imported.
+    line = f"topics()['{topic}']()\nimport sys\nprint('bentpipe_mycc' in sys.modules)"
+    assert ran("-c", f"from bentpipe.cli.list import topics\n{line}") == (0, "False\n")
+
+
+def test_a_name_with_an_error_is_compared_with_those_of_packages(ran):
+    code, said = ran("run", "file.toml", "--cc", "mycx")
+    assert (code, "did you mean 'mycc'?" in said) == (2, True), said
 
 
 def test_version_and_code_are_part_of_the_result(ran):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.commands import run_command
+from tests import qlogs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,12 +116,7 @@ def test_qlog_files_are_sequences_of_json(tmp_path: Path) -> None:
     files = sorted(each.name for each in (tmp_path / "qlog").iterdir())
     assert files == ["web-0-client.sqlog", "web-0-server.sqlog"]
     for name in files:
-        empty, *records = (tmp_path / "qlog" / name).read_text().split("\x1e")
-        assert empty == ""
-        head, *events = (json.loads(record) for record in records)
-        assert head["qlog_format"] == "JSON-SEQ"
-        times = [event["time"] for event in events]
-        assert times == sorted(times)
+        events = qlogs.read(tmp_path / "qlog" / name)
         sent = [event for event in events if event["name"] == "transport:packet_sent"]
         assert sent
     # The listener sends the data.

@@ -10,6 +10,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
+from tests import qlogs
 from tests.conftest import REAL_TIME_TRIES
 from validation import quic_twin
 
@@ -51,11 +52,12 @@ to = "user"
 
 # A program with aioquic: a client that gets, puts or does both; or a server that takes, or sends.
 AIOQUIC = """
-import asyncio, datetime, ssl, sys
+import asyncio, datetime, os, ssl, sys
 from pathlib import Path
 from aioquic.asyncio import QuicConnectionProtocol, connect, serve
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated
+from aioquic.quic.logger import QuicFileLogger
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -64,7 +66,8 @@ way, place = sys.argv[1], Path(sys.argv[2])
 windows = {"max_data": 1 << 24, "max_stream_data": 1 << 24, "alpn_protocols": [sys.argv[3]]}
 
 async def client():
-    configuration = QuicConfiguration(verify_mode=ssl.CERT_NONE, **windows)
+    logger = QuicFileLogger(os.environ["LOGS"]) if "LOGS" in os.environ else None
+    configuration = QuicConfiguration(verify_mode=ssl.CERT_NONE, quic_logger=logger, **windows)
     async with connect("server", 5001, configuration=configuration) as connection:
         reader, writer = await connection.create_stream()
         writer.write(b"GET /data\\r\\n" if way == "get" else place.read_bytes())
@@ -188,6 +191,33 @@ def test_a_client_of_another_protocol_is_refused_with_the_reason(place, aioquic)
 
 
 @pytest.mark.usefixtures("namespaces")
+def test_our_qlog_has_the_packets_of_that_of_aioquic(place, aioquic, monkeypatch):
+    (place / "theirs").mkdir()
+    monkeypatch.setenv("LOGS", str(place / "theirs"))
+    asked = {"send": place / "data", "qlog": place / "ours", "quic": True}
+    found = bp.speak(place / "rough.toml", aioquic("get", "got"), **asked)
+    assert found.status == 0
+    ours = qlogs.read(place / "ours" / "real-0-server.sqlog")
+    (file,) = sorted((place / "theirs").iterdir())[-1:]
+    theirs = json.loads(file.read_text())["traces"][0]["events"]
+    for one, other in ((ours, theirs), (theirs, ours)):
+        received = set(qlogs.packets(other, "packet_received"))
+        assert received <= set(qlogs.packets(one, "packet_sent"))
+        assert len(received) > 50
+    assert sum(event["name"] == "recovery:packet_lost" for event in ours) == found.spoken[0]["retransmissions"] > 0
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_both_ends_of_ours_have_a_qlog(place):
+    asked = {"send": place / "data", "connect": True, "quic": True, "qlog": place / "qlog"}
+    assert bp.speak(place / "rough.toml", **asked).status == 0
+    client, server = (qlogs.read(place / "qlog" / f"real-0-{side}.sqlog") for side in ("client", "server"))
+    for one, other in ((client, server), (server, client)):
+        assert set(qlogs.packets(other, "packet_received")) <= set(qlogs.packets(one, "packet_sent"))
+    assert len(qlogs.packets(server, "packet_received")) > BYTES / 1500
+
+
+@pytest.mark.usefixtures("namespaces")
 def test_without_a_program_both_ends_are_ours(place, capfd, trusted):
     asked = {"send": place / "data", "connect": True, "quic": True}
     found = trusted(lambda: bp.speak(place / "rough.toml", **asked))
@@ -226,6 +256,11 @@ def test_what_makes_no_sense_is_refused(place, sets, asked, text):
     with pytest.raises(BentpipeError) as error:
         bp.speak(bp.load(place / "rough.toml", sets), quic=True, **asked)
     assert text in str(error.value)
+
+
+def test_qlog_without_quic_is_refused(place):
+    with pytest.raises(BentpipeError, match=r"qlog='.*' without quic=True\n  expected both"):
+        bp.speak(place / "rough.toml", qlog=place / "qlog")
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -862,7 +862,7 @@ class QuicHost:
     """QUIC with TLS at a socket of this process. Only on Linux, and in builds with the feature `tls`.
 
     It listens at `port`, or connects to this port of the address `peer`. Then it begins with `request` if its service
-    sends nothing.
+    sends nothing. `qlog` is a folder.
     """
 
     def __new__(
@@ -874,12 +874,16 @@ class QuicHost:
         peer: str | None,
         request: str,
         secret: int,
+        qlog: str | None = None,
     ) -> QuicHost: ...
     def run(self, slice_s: float) -> tuple[int, int]:
         """Run for some seconds; return the number of connections, and of those that are closed."""
 
     def close(self) -> None:
         """Close all connections; the next `run` sends the last datagrams."""
+
+    def notes(self) -> list[str]:
+        """Return notes on the qlog files: the first failure, and missing files."""
 
     def reports(self) -> dict[str, list[Any]]:
         """Return the connections, one column per fact."""

@@ -4,7 +4,7 @@
 //! and the service of the other end answers on each stream of its peer. Both ends name the protocol `hq-interop`.
 
 use crate::speaker::Service;
-use bentpipe_quic::{Clock, QuicEnd};
+use bentpipe_quic::{Clock, Output, QuicEnd};
 use bentpipe_sim::spec::Quic;
 use bentpipe_sim::stack::{Engine, EngineCounters, EngineEvent, EngineState, Seed, StreamNo};
 use bentpipe_units::{Duration, Ecn, Time};
@@ -63,13 +63,28 @@ pub struct QuicSpeaker {
     made: u64,
     over: Vec<QuicReport>,
     buffer: Vec<u8>,
+    logs: Option<Logs>,
+}
+
+/// Maker of qlog files.
+struct Logs {
+    title: String,
+    /// Opens the file of the connection with this number; `true`: of its client.
+    open: Box<dyn Fn(u64, bool) -> Output + Send + Sync>,
 }
 
 impl QuicSpeaker {
     /// Creates a host with [permitted](bentpipe_quic::check_on_the_wire) settings, which gives this service.
     pub fn new(quic: Quic, clock: Clock, service: Service, listens: bool, secret: u64) -> Self {
         let (talks, over, buffer) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { quic, clock, service, secret, listens, talks, made: 0, over, buffer }
+        Self { quic, clock, service, secret, listens, talks, made: 0, over, buffer, logs: None }
+    }
+
+    /// Writes a qlog of each connection. `open` gets the number of a connection, and whether this end is its client.
+    #[must_use]
+    pub fn with_qlog(mut self, title: &str, open: impl Fn(u64, bool) -> Output + Send + Sync + 'static) -> Self {
+        self.logs = Some(Logs { title: title.to_owned(), open: Box::new(open) });
+        self
     }
 
     /// Opens a connection with a stream. `request` begins the stream if the service sends nothing.
@@ -154,8 +169,9 @@ impl QuicSpeaker {
     fn begin(&mut self, now: Time, is_client: bool) -> Result<Talk, String> {
         let seed = Seed { run: self.secret, flow: "wire", ordinal: self.made };
         self.made += 1;
+        let log = self.logs.as_ref().map(|logs| ((logs.open)(seed.ordinal, is_client), logs.title.as_str()));
         Ok(Talk {
-            end: QuicEnd::on_the_wire(&self.quic, seed, is_client, self.clock)?,
+            end: QuicEnd::on_the_wire(&self.quic, seed, is_client, self.clock, log)?,
             cc: self.quic.cc.name().to_owned(),
             begun_at: now,
             request: None,

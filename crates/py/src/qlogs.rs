@@ -53,8 +53,13 @@ impl Qlogs {
     }
 
     /// Returns the first failure.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.lock().trouble.take()
+    }
+
+    /// Fails with the first failure.
     pub(crate) fn check(&self) -> PyResult<()> {
-        self.lock().trouble.take().map_or(Ok(()), |message| Err(BentpipeError::new_err(message)))
+        self.trouble().map_or(Ok(()), |message| Err(BentpipeError::new_err(message)))
     }
 
     /// The note that some connections have no files.

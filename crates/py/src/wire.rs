@@ -1,6 +1,7 @@
 //! QUIC on the wire: a host of bentpipe's QUIC at a socket of this process.
 
 use crate::emulation::open_service;
+use crate::qlogs::Qlogs;
 use crate::{EmulationError, Scenario};
 use bentpipe_io::quic::{QuicReport, QuicSpeaker};
 use bentpipe_io::udp::UdpHost;
@@ -10,20 +11,22 @@ use bentpipe_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 /// Bentpipe's QUIC at a socket.
 #[pyclass(module = "bentpipe._core")]
 pub(crate) struct QuicHost {
     host: UdpHost,
+    qlogs: Option<Qlogs>,
 }
 
-/// Returns the settings of the first flow over QUIC.
-fn settings(scenario: &Bound<'_, Scenario>) -> PyResult<Quic> {
+/// Returns the first flow over QUIC: its name and settings.
+fn settings(scenario: &Bound<'_, Scenario>) -> PyResult<(String, Quic)> {
     let flows = &scenario.get().resolved.scenario.flows;
-    let quic = flows.iter().find_map(|flow| flow.transport.quic());
-    let quic = quic.ok_or_else(|| EmulationError::new_err("no flow is over QUIC\n  expected a flow with quic"))?;
-    check_on_the_wire(quic).map_err(EmulationError::new_err)?;
-    Ok(quic.as_ref().clone())
+    let found = flows.iter().find_map(|flow| Some((flow.name.clone(), flow.transport.quic()?.as_ref().clone())));
+    let found = found.ok_or_else(|| EmulationError::new_err("no flow is over QUIC\n  expected a flow with quic"))?;
+    check_on_the_wire(&found.1).map_err(EmulationError::new_err)?;
+    Ok(found)
 }
 
 /// Refuses a scenario whose settings of QUIC no end on the wire has.
@@ -35,9 +38,10 @@ pub(crate) fn check_quic(scenario: &Bound<'_, Scenario>) -> PyResult<()> {
 #[pymethods]
 impl QuicHost {
     /// Binds a host with the settings of the first flow over QUIC. `service` is as for `Emulation.speak`. It listens at `port`, or
-    /// connects to the address `peer` and this port, and begins with `request` if the service sends nothing.
+    /// connects to the address `peer` and this port, and begins with `request` if the service sends nothing. `qlog` is a folder.
     #[new]
-    #[pyo3(signature = (scenario, service, file, port, peer, request, secret))]
+    #[pyo3(signature = (scenario, service, file, port, peer, request, secret, qlog=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         scenario: &Bound<'_, Scenario>,
         service: &str,
@@ -46,8 +50,9 @@ impl QuicHost {
         peer: Option<&str>,
         request: &str,
         secret: u64,
+        qlog: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let quic = settings(scenario)?;
+        let (flow, quic) = settings(scenario)?;
         let service = open_service(service, file)?;
         let peer = peer.map(|peer| peer.parse::<IpAddr>());
         let peer = peer.transpose().map_err(|error| EmulationError::new_err(format!("peer: {error}")))?;
@@ -57,13 +62,20 @@ impl QuicHost {
             Some(IpAddr::V6(_)) => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0),
         };
         let clock = Clock::new();
-        let speaker = QuicSpeaker::new(quic, clock, service, peer.is_none(), secret);
+        let mut speaker = QuicSpeaker::new(quic, clock, service, peer.is_none(), secret);
+        let qlogs = qlog.map(Qlogs::new);
+        if let Some(qlogs) = qlogs.clone() {
+            let name = flow.clone();
+            speaker = speaker.with_qlog(&flow, move |ordinal, is_client| {
+                qlogs.open(&name, ordinal, if is_client { "client" } else { "server" })
+            });
+        }
         let mut host = UdpHost::bind(own, clock, speaker)
             .map_err(|error| EmulationError::new_err(format!("port {port} of UDP: {error}\n  expected a free port")))?;
         if let Some(peer) = peer {
             host.connect(SocketAddr::new(peer, port), request)?;
         }
-        Ok(Self { host })
+        Ok(Self { host, qlogs })
     }
 
     /// Receives and sends for `slice_s` seconds. Returns the number of connections, and of those that are closed.
@@ -77,6 +89,12 @@ impl QuicHost {
     /// Closes all connections. The next `run` sends the last datagrams.
     fn close(&mut self) {
         self.host.close();
+    }
+
+    /// Returns notes on the qlog files: the first failure, and missing files.
+    fn notes(&self) -> Vec<String> {
+        let of = |qlogs: &Qlogs| [qlogs.trouble(), qlogs.note()];
+        self.qlogs.iter().flat_map(of).flatten().collect()
     }
 
     /// Returns the connections: one column per fact.

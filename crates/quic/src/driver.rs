@@ -171,13 +171,13 @@ impl QuicEnd {
         self.counters.received_datagrams += 1;
         self.counters.received_bytes += payload.len() as u64;
         self.accept(now, source, payload, ecn);
+        self.log_packets(now, payload);
         self.pump(now);
     }
 
     /// Passes a datagram on to the connection, or makes the connection of the first one.
     fn accept(&mut self, now: Time, source: u16, payload: &[u8], ecn: Ecn) {
         self.peer = source;
-        self.log(|log, _| log.on_received(now, payload));
         let codepoint = EcnCodepoint::from_bits(ecn.bits());
         let instant = self.clock.instant(now);
         self.scratch.clear();
@@ -245,7 +245,7 @@ impl QuicEnd {
                 break;
             }
         }
-        self.log_losses(now);
+        self.log_packets(now, &[]);
         self.log(|log, state| log.on_metrics(now, state));
         self.rearm(now);
     }
@@ -456,7 +456,7 @@ impl Engine for QuicEnd {
         };
         self.counters.sent_datagrams += 1;
         self.counters.sent_bytes += u64::from(len);
-        self.log(|log, _| log.on_sent(now, &into[SOURCE..]));
+        self.log_packets(now, &into[SOURCE..]);
         self.rearm(now);
         Some(SentDatagram { len, ecn, path: 0, number: self.facts.lock().number })
     }

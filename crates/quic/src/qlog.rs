@@ -4,11 +4,10 @@
 //! those of draft-ietf-quic-qlog-quic-events-06: packets sent, received and lost with their numbers, metrics of recovery, and
 //! states of the connection. Frames are left out.
 //!
-//! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams. Only the stack's
-//! own qlog names lost packets, so this reads it. That file lacks sizes of packets received, and has round trips in seconds.
+//! TLS protects the numbers of packets, so they come from the stack's own qlog, which this reads. That file lacks the sizes of
+//! packets received, which the unprotected parts of headers have, and has round trips in seconds.
 
 use crate::fates::take_varint;
-use crate::migration::CID_LEN;
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Time;
 use quinn_proto::{QlogConfig, QlogStream};
@@ -17,10 +16,6 @@ use std::io::{self, Write};
 
 /// Separator in front of each record (RFC 7464 §2.2).
 const RS: u8 = 0x1e;
-/// Directions.
-const SENT: usize = 0;
-const RECEIVED: usize = 1;
-
 /// Destination of the events of an end.
 pub type Output = Box<dyn Write + Send + Sync>;
 
@@ -28,50 +23,19 @@ pub type Output = Box<dyn Write + Send + Sync>;
 pub(crate) struct Log {
     out: Output,
     line: Vec<u8>,
-    /// Largest number sent, and received, in each space: Initial, Handshake, application.
-    largest: [[Option<u64>; 3]; 2],
+    is_client: bool,
     state: EngineState,
 }
 
-/// A packet in a datagram.
+/// A packet in a datagram, as far as its header is readable without keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PacketHeader {
-    kind: Kind,
-    /// Its truncated number and the bits of this.
-    number: u64,
-    bits: u32,
+    kind: &'static str,
     length: usize,
 }
 
-/// Type of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Initial,
-    ZeroRtt,
-    Handshake,
-    Retry,
-    OneRtt,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Initial => "initial",
-            Self::ZeroRtt => "0RTT",
-            Self::Handshake => "handshake",
-            Self::Retry => "retry",
-            Self::OneRtt => "1RTT",
-        }
-    }
-
-    fn space(self) -> usize {
-        match self {
-            Self::Initial | Self::Retry => 0,
-            Self::Handshake => 1,
-            Self::ZeroRtt | Self::OneRtt => 2,
-        }
-    }
-}
+/// Type of a packet without a number.
+const RETRY: &str = "retry";
 
 impl Log {
     /// Begins a file. `title` is the name of the flow, `group` the number of the connection in it.
@@ -86,47 +50,32 @@ impl Log {
         line.push(b'\n');
         // The owner of the output keeps its errors.
         let _ = out.write_all(&line);
-        Self { out, line, largest: [[None; 3]; 2], state: EngineState::default() }
+        Self { out, line, is_client, state: EngineState::default() }
     }
 
-    fn write(&mut self, now: Time, category: &str, name: &str, data: fmt::Arguments<'_>) {
+    fn write(&mut self, now: Time, name: &str, data: fmt::Arguments<'_>) {
         self.line.clear();
         // Whole nanoseconds, as the stack has them.
         let ms = (now.as_ps() / 1000) as f64 / 1e6;
-        let _ = writeln!(self.line, "\u{1e}{{\"time\":{ms},\"name\":\"{category}:{name}\",\"data\":{data}}}");
+        let _ = writeln!(self.line, "\u{1e}{{\"time\":{ms},\"name\":\"{name}\",\"data\":{data}}}");
         let _ = self.out.write_all(&self.line);
     }
 
-    /// A datagram has left.
-    pub(crate) fn on_sent(&mut self, now: Time, datagram: &[u8]) {
-        self.on_packets(now, SENT, datagram);
-    }
-
-    /// A datagram has arrived.
-    pub(crate) fn on_received(&mut self, now: Time, datagram: &[u8]) {
-        self.on_packets(now, RECEIVED, datagram);
-    }
-
-    fn on_packets(&mut self, now: Time, way: usize, mut datagram: &[u8]) {
-        while let Some(PacketHeader { kind, number, bits, length }) = read_header(datagram) {
-            let largest = &mut self.largest[way][kind.space()];
-            let number = decode(*largest, number, bits);
-            *largest = (*largest).max(Some(number));
-            let name = ["packet_sent", "packet_received"][way];
-            // The packet of a Retry has none.
-            let number = if kind == Kind::Retry { String::new() } else { format!(r#","packet_number":{number}"#) };
-            let kind = kind.name();
-            let data = format_args!(r#"{{"header":{{"packet_type":"{kind}"{number}}},"raw":{{"length":{length}}}}}"#);
-            self.write(now, "transport", name, data);
-            datagram = &datagram[length..];
+    /// Writes the packets that the stack has noted. `datagram` has left or arrived with some of them, and shows their sizes.
+    pub(crate) fn on_packets(&mut self, now: Time, datagram: &[u8], notes: &[Note]) {
+        let mut headers = read_headers(datagram);
+        for Note { fate, kind, number } in notes {
+            let at = headers.iter().position(|header| header.kind == kind && *fate != Fate::Lost);
+            let raw = at.map_or_else(String::new, |at| raw(headers.remove(at).length));
+            let data = format_args!(r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}}{raw}}}"#);
+            self.write(now, fate.event(), data);
         }
-    }
-
-    /// A packet is declared lost.
-    pub(crate) fn on_lost(&mut self, now: Time, lost: &Lost) {
-        let Lost { kind, number } = lost;
-        let data = format_args!(r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}}}}"#);
-        self.write(now, "recovery", "packet_lost", data);
+        // The stack notes no Retry.
+        for header in headers.iter().filter(|header| header.kind == RETRY) {
+            let fate = if self.is_client { Fate::Received } else { Fate::Sent };
+            let raw = raw(header.length);
+            self.write(now, fate.event(), format_args!(r#"{{"header":{{"packet_type":"{RETRY}"}}{raw}}}"#));
+        }
     }
 
     /// Writes the metrics of recovery if they have changed.
@@ -140,7 +89,7 @@ impl Log {
             state.srtt.map_or_else(String::new, |srtt| format!(r#","smoothed_rtt":{}"#, 1e3 * srtt.as_secs_f64()));
         let (window, flight) = (state.cwnd, state.in_flight);
         let data = format_args!(r#"{{"congestion_window":{window},"bytes_in_flight":{flight}{ssthresh}{srtt}}}"#);
-        self.write(now, "recovery", "metrics_updated", data);
+        self.write(now, "recovery:metrics_updated", data);
     }
 
     /// The handshake is complete, or the connection has failed with this reason.
@@ -148,46 +97,65 @@ impl Log {
         match failure {
             None => self.write(
                 now,
-                "connectivity",
-                "connection_state_updated",
+                "connectivity:connection_state_updated",
                 format_args!(r#"{{"new":"handshake_complete"}}"#),
             ),
             Some(reason) => {
                 let reason = escaped(reason);
                 let data = format_args!(r#"{{"owner":"local","reason":"{reason}"}}"#);
-                self.write(now, "connectivity", "connection_closed", data);
+                self.write(now, "connectivity:connection_closed", data);
             }
         }
     }
 }
 
-/// A packet that the stack has declared lost.
+/// Fate of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Sent,
+    Received,
+    Lost,
+}
+
+impl Fate {
+    const ALL: [Self; 3] = [Self::Sent, Self::Received, Self::Lost];
+
+    fn event(self) -> &'static str {
+        match self {
+            Self::Sent => "transport:packet_sent",
+            Self::Received => "transport:packet_received",
+            Self::Lost => "recovery:packet_lost",
+        }
+    }
+}
+
+/// A packet that the stack has sent, received or declared lost.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
+pub(crate) struct Note {
+    fate: Fate,
     kind: String,
     number: u64,
 }
 
-impl Lost {
-    /// Reads a record of the stack's qlog, if it reports a lost packet.
+impl Note {
+    /// Reads a record of the stack's qlog, if it is about a packet.
     fn read(record: &[u8]) -> Option<Self> {
         let record: serde_json::Value = serde_json::from_slice(record).ok()?;
-        if !record["name"].as_str()?.ends_with("packet_lost") {
-            return None;
-        }
+        let name = record["name"].as_str()?;
+        let fate = Fate::ALL.into_iter().find(|fate| fate.event() == name)?;
         let header = &record["data"]["header"];
         let kind = header["packet_type"].as_str()?.to_owned();
-        Some(Self { kind, number: header["packet_number"].as_u64()? })
+        Some(Self { fate, kind, number: header["packet_number"].as_u64()? })
     }
 }
 
-/// Takes the stack's qlog, and leaves lost packets to `tell`.
+/// Takes the stack's qlog, and leaves its packets to `tell`.
 pub(crate) struct StackLog<F> {
     record: Vec<u8>,
     tell: F,
 }
 
-impl<F: FnMut(Lost) + Send + Sync + 'static> StackLog<F> {
+impl<F: FnMut(Note) + Send + Sync + 'static> StackLog<F> {
     /// Returns the destination of the stack's qlog.
     pub(crate) fn stream(tell: F) -> Option<QlogStream> {
         let mut config = QlogConfig::default();
@@ -196,12 +164,12 @@ impl<F: FnMut(Lost) + Send + Sync + 'static> StackLog<F> {
     }
 }
 
-impl<F: FnMut(Lost)> Write for StackLog<F> {
+impl<F: FnMut(Note)> Write for StackLog<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.record.extend(piece.strip_prefix(&[RS]).unwrap_or(piece));
             if piece.ends_with(b"\n") {
-                Lost::read(&self.record).into_iter().for_each(&mut self.tell);
+                Note::read(&self.record).into_iter().for_each(&mut self.tell);
                 self.record.clear();
             }
         }
@@ -219,36 +187,44 @@ impl fmt::Debug for Log {
     }
 }
 
+/// Returns the size of a packet as a member of its event.
+fn raw(length: usize) -> String {
+    format!(r#","raw":{{"length":{length}}}"#)
+}
+
+/// Reads the headers of the packets in a datagram, up to one of another form.
+fn read_headers(mut datagram: &[u8]) -> Vec<PacketHeader> {
+    std::iter::from_fn(|| {
+        let header = read_header(datagram)?;
+        datagram = &datagram[header.length..];
+        Some(header)
+    })
+    .collect()
+}
+
 /// Reads the header of the first packet of a datagram (RFC 9000 §17). `None`: none is left, or it has another form.
 fn read_header(datagram: &[u8]) -> Option<PacketHeader> {
-    let mut rest = datagram;
+    let (mut rest, whole) = (datagram, datagram.len());
     let first = take(&mut rest, 1)?[0];
-    let kind = if first & 0x80 == 0 {
-        take(&mut rest, CID_LEN)?;
-        Kind::OneRtt
-    } else {
-        take(&mut rest, 4)?;
-        for _ in 0..2 {
-            let length = take(&mut rest, 1)?[0];
-            take(&mut rest, length.into())?;
-        }
-        [Kind::Initial, Kind::ZeroRtt, Kind::Handshake, Kind::Retry][usize::from(first >> 4 & 3)]
-    };
-    if kind == Kind::Retry {
-        return Some(PacketHeader { kind, number: 0, bits: 0, length: datagram.len() });
+    if first & 0x80 == 0 {
+        return Some(PacketHeader { kind: "1RTT", length: whole });
     }
-    if kind == Kind::Initial {
+    take(&mut rest, 4)?;
+    for _ in 0..2 {
+        let length = take(&mut rest, 1)?[0];
+        take(&mut rest, length.into())?;
+    }
+    let kind = ["initial", "0RTT", "handshake", RETRY][usize::from(first >> 4 & 3)];
+    if kind == RETRY {
+        return Some(PacketHeader { kind, length: whole });
+    }
+    if kind == "initial" {
         let length = take_length(&mut rest)?;
         take(&mut rest, length)?;
     }
-    let payload = match kind {
-        Kind::OneRtt => rest.len(),
-        _ => take_length(&mut rest)?,
-    };
-    let length = datagram.len() - rest.len() + payload;
-    let bytes = usize::from(first & 3) + 1;
-    let number = take(&mut rest, bytes)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    (length <= datagram.len()).then_some(PacketHeader { kind, number, bits: 8 * bytes as u32, length })
+    let payload = take_length(&mut rest)?;
+    let length = whole - rest.len() + payload;
+    (length <= whole).then_some(PacketHeader { kind, length })
 }
 
 fn take_length(rest: &mut &[u8]) -> Option<usize> {
@@ -259,23 +235,6 @@ fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, left) = rest.split_at_checked(count)?;
     *rest = left;
     Some(taken)
-}
-
-/// Returns the number of a packet, of which only the lowest bits are sent (RFC 9000 A.3).
-fn decode(largest: Option<u64>, truncated: u64, bits: u32) -> u64 {
-    if bits == 0 {
-        return truncated;
-    }
-    let expected = largest.map_or(0, |largest| largest + 1);
-    let window = 1_u64 << bits;
-    let candidate = expected & !(window - 1) | truncated;
-    if candidate + window / 2 <= expected {
-        candidate + window
-    } else if candidate > expected + window / 2 && candidate >= window {
-        candidate - window
-    } else {
-        candidate
-    }
 }
 
 /// Text as a string of JSON has it, without its quotes.
@@ -293,13 +252,6 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// RFC 9000 A.3: the largest is 0xa82f30ea, and 0x9b32 of 16 bits is 0xa82f9b32.
-    #[test]
-    fn truncated_numbers_are_decoded() {
-        assert_eq!(decode(Some(0xa82f_30ea), 0x9b32, 16), 0xa82f_9b32);
-        assert_eq!((decode(None, 0, 8), decode(Some(255), 1, 8), decode(Some(256), 254, 8)), (0, 257, 254));
-    }
 
     /// RFC 9000 A.1: 494,878,333 in four bytes, 15,293 in two, and 37 in one.
     #[test]
@@ -321,7 +273,8 @@ mod tests {
         };
         for _ in 0..20_000 {
             let bytes: Vec<u8> = (0..next(60)).map(|_| next(256) as u8).collect();
-            assert!(read_header(&bytes).is_none_or(|header| (1..=bytes.len()).contains(&header.length)), "{bytes:?}");
+            let headers = read_headers(&bytes);
+            assert!(headers.iter().map(|header| header.length.max(1)).sum::<usize>() <= bytes.len(), "{bytes:?}");
         }
     }
 }

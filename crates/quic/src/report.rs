@@ -1,4 +1,4 @@
-//! Reports of an end: packets declared lost, for its counters, and events, for its qlog.
+//! Reports of an end: packets declared lost, for its counters, and packets and events, for its qlog.
 
 use crate::driver::QuicEnd;
 use crate::qlog::Log;
@@ -26,9 +26,10 @@ impl QuicEnd {
         }
     }
 
-    pub(crate) fn log_losses(&self, now: Time) {
-        let lost = std::mem::take(&mut self.facts.lock().lost);
-        lost.iter().for_each(|lost| self.log(|log, _| log.on_lost(now, lost)));
+    /// Writes the packets that the stack has noted. `datagram` has left or arrived just now; it may be empty.
+    pub(crate) fn log_packets(&self, now: Time, datagram: &[u8]) {
+        let notes = std::mem::take(&mut self.facts.lock().notes);
+        self.log(|log, _| log.on_packets(now, datagram, &notes));
     }
 
     pub(crate) fn log_event(&self, now: Time, event: &Event) {

@@ -154,7 +154,7 @@ fn transport(quic: &Quic, saved: Option<SavedPath>, facts: &Shared, clock: Clock
         }));
     if facts.lock().log.is_some() {
         let facts = facts.clone();
-        config.qlog_stream(StackLog::stream(move |lost| facts.lock().lost.push(lost)));
+        config.qlog_stream(StackLog::stream(move |note| facts.lock().notes.push(note)));
     }
     config
 }

@@ -2,7 +2,7 @@
 //! not report. Each congestion control is wrapped, also those of the stack.
 
 use crate::clock::Clock;
-use crate::qlog::{Log, Lost};
+use crate::qlog::{Log, Note};
 use bentpipe_cc::{Pace, PathLesson};
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Duration;
@@ -28,8 +28,8 @@ pub(crate) struct Facts {
     pub(crate) reductions: u64,
     /// Its qlog, if it has one.
     pub(crate) log: Option<Log>,
-    /// Packets declared lost that are not in the qlog yet.
-    pub(crate) lost: Vec<Lost>,
+    /// Packets that are not in the qlog yet.
+    pub(crate) notes: Vec<Note>,
     /// Facts for later connections over the same path.
     pub(crate) lesson: PathLesson,
     /// Samples that were not taken yet, the oldest first.

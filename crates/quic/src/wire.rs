@@ -4,6 +4,7 @@
 use crate::clock::Clock;
 use crate::content::Piece;
 use crate::driver::{QuicEnd, SOURCE};
+use crate::qlog::{Log, Output};
 use crate::tap::Shared;
 use crate::tls;
 use bentpipe_sim::spec::{Quic, QuicMigration, QuicResume};
@@ -41,16 +42,24 @@ pub fn check_on_the_wire(quic: &Quic) -> Result<(), String> {
 
 impl QuicEnd {
     /// Makes an end for the wire with [permitted](check_on_the_wire) settings. All of its random numbers but those of TLS follow
-    /// from the seed, which must be secret.
+    /// from the seed, which must be secret. `log` is the destination of its qlog, with a title.
     ///
     /// # Errors
     ///
     /// The reason why TLS does not start.
-    pub fn on_the_wire(quic: &Quic, seed: Seed<'_>, is_client: bool, clock: Clock) -> Result<Self, String> {
+    pub fn on_the_wire(
+        quic: &Quic,
+        seed: Seed<'_>,
+        is_client: bool,
+        clock: Clock,
+        log: Option<(Output, &str)>,
+    ) -> Result<Self, String> {
         let side = if is_client { Side::Client } else { Side::Server };
         let crypto =
             tls::crypto(quic.handshake.flight as usize).map_err(|error| format!("TLS does not start: {error}"))?;
-        let mut end = Self::new(quic, crypto, seed, side, None, clock, Shared::default());
+        let facts = Shared::default();
+        facts.lock().log = log.map(|(out, title)| Log::new(out, title, seed.ordinal, is_client));
+        let mut end = Self::new(quic, crypto, seed, side, None, clock, facts);
         end.reads.keep_content();
         Ok(end)
     }

@@ -49,19 +49,24 @@ fn rows() -> Vec<(&'static str, &'static str, String)> {
         let resume = CarefulResume { saved: SavedWindow::Bdp(millionths), ..CarefulResume::default() };
         Quic { careful_resume: Some(resume), ..wide(house(CcKind::Cubic), 64 * MB) }
     };
-    let early = |resume, address_token| {
-        let handshake = QuicHandshake { flight: 900, resume, address_token, ..QuicHandshake::default() };
-        let quic = Quic { handshake, ..stack(2 * MB) };
-        transfer(&quic, Path::geo(20.0, 2.0), 100_000, Way::EarlyDownload, 60).time()
+    let early = |flight, window, resume, address_token| {
+        let handshake = QuicHandshake { flight, resume, address_token, ..QuicHandshake::default() };
+        let quic = Quic { handshake, initial_window: QuicInitialWindow::Bytes(window), ..stack(2 * MB) };
+        s(transfer(&quic, Path::geo(20.0, 2.0), 100_000, Way::EarlyDownload, 60).time())
+    };
+    let visits = |window| {
+        let all = [(QuicResume::No, false), (QuicResume::ZeroRtt, false), (QuicResume::ZeroRtt, true)];
+        all.map(|(resume, token)| early(900, window, resume, token)).join(", ")
     };
     let acks = |every| {
         let quic = Quic { ack_frequency: Some(QuicAckFrequency { every, ..Default::default() }), ..stack(64 * MB) };
         transfer(&quic, Path::geo(250.0, 3.0), 100 * MB, Way::Download, 100).counters[0].acks
     };
-    let moved = |change: Option<QuicChange>| {
+    let moved = |quic: Quic| {
         let at = |change| QuicMigration::At { times: vec![Time::ZERO + Duration::from_secs(6)], change };
-        let quic = Quic { migration: change.map_or(QuicMigration::Off, at), cc: QuicCc::StackCubic, ..Quic::default() };
-        load(&quic, slow, 20 * MB)
+        let changes = [None, Some(QuicChange::Rebinding), Some(QuicChange::Address)];
+        let all = changes.map(|change| change.map_or(QuicMigration::Off, at));
+        all.map(|migration| s(load(&Quic { migration, ..quic.clone() }, slow, 20 * MB))).join(", ")
     };
     let over = |transport: &str| {
         let app = "app = { kind = 'request-response', request = '100 B', response = '10 MB', count = 1 }";
@@ -121,18 +126,30 @@ fn rows() -> Vec<(&'static str, &'static str, String)> {
             "below 8.92 s",
             s(load(&resumed(12 * MB), slow, 10 * MB)),
         ),
-        ("8: 100 kB fresh, with 0-RTT, with an address token too", "3.07, 2.79, 2.56 s", {
-            let all = [(QuicResume::No, false), (QuicResume::ZeroRtt, false), (QuicResume::ZeroRtt, true)];
-            all.map(|(resume, token)| s(early(resume, token))).join(", ")
-        }),
+        ("8: 100 kB fresh, with 0-RTT, with an address token too", "3.07, 2.79, 2.56 s", visits(12_000)),
+        ("8: the same, initial window of 8 packets", "3.07, 2.79, 2.56 s", visits(8 * 1452)),
+        ("8: the same, initial window of 10 packets", "3.07, 2.79, 2.56 s", visits(10 * 1452)),
+        (
+            "8: fresh, flights of 900, 2000, 3000 B",
+            "3.07 s (900 B)",
+            [900, 2000, 3000].map(|flight| early(flight, 12_000, QuicResume::No, false)).join(", "),
+        ),
         (
             "9: ACKs of 100 MB at 250/3, one for 10 packets, and for 11",
             "below 7,000",
             [10, 11].map(|every| acks(every).to_string()).join(", "),
         ),
-        ("10: 20 MB, a new port or a new address at 6 s", "13.57, 14.35, 17.01 s", {
-            [None, Some(QuicChange::Rebinding), Some(QuicChange::Address)].map(|change| s(moved(change))).join(", ")
-        }),
+        ("10: 20 MB, a new port or a new address at 6 s", "13.57, 14.35, 17.01 s", moved(stack(8 * MB))),
+        (
+            "10: the same, initial window of 10 packets",
+            "13.57, 14.35, 17.01 s",
+            moved(wide(QuicCc::StackCubic, 8 * MB)),
+        ),
+        (
+            "10: the same, and default windows",
+            "13.57, 14.35, 17.01 s",
+            moved(Quic { cc: QuicCc::StackCubic, ..Quic::default() }),
+        ),
     ]
 }
 

@@ -1,11 +1,12 @@
 //! The replacement of TLS beside TLS: 10 MB over GEO, 20/2 Mbit/s.
 
 use crate::path::{transfer, transfer_in, Done, Path, Way, World};
+use crate::qlog::{check, File, Files};
 use bentpipe_cc::{CcConfig, CcKind};
-use bentpipe_quic::{check_on_the_wire, Clock, QuicEnd};
+use bentpipe_quic::{check_on_the_wire, Clock, Output, QuicEnd};
 use bentpipe_sim::spec::{Quic, QuicCc, QuicHandshake, QuicMigration, QuicResume};
-use bentpipe_sim::stack::Seed;
-use bentpipe_units::Time;
+use bentpipe_sim::stack::{Engine, EngineEvent, Seed};
+use bentpipe_units::{Duration, Time};
 
 const BYTES: u64 = 10_000_000;
 
@@ -18,7 +19,7 @@ fn with_tls(quic: &Quic, path: Path, seed: u64) -> Done {
     let quic = quic.clone().over(path.bdp(), path.rtt());
     let clock = Clock::new();
     let seed = Seed { run: seed, flow: "f", ordinal: 0 };
-    let ends = [true, false].map(|is_client| QuicEnd::on_the_wire(&quic, seed, is_client, clock).unwrap());
+    let ends = [true, false].map(|is_client| QuicEnd::on_the_wire(&quic, seed, is_client, clock, None).unwrap());
     transfer_in(World::between(ends, path), BYTES, Way::Download, 60)
 }
 
@@ -37,6 +38,37 @@ fn the_replacement_takes_the_time_of_tls() {
         assert!(is_near(null.time(), tls.time(), 0.01), "{} {}", null.time(), tls.time());
         assert!(is_near(null.packets as f64, tls.packets as f64, 0.002), "{} {}", null.packets, tls.packets);
     }
+}
+
+/// The file that simulated ends have, with TLS.
+#[test]
+fn each_end_has_a_file_of_its_events() {
+    let quic = Quic::default();
+    let path = Path { delay_ms: 50.0, loss: [0.01, 0.01], ..Path::geo(5.0, 5.0) };
+    let quic = quic.over(path.bdp(), path.rtt());
+    let (clock, files) = (Clock::new(), Files::default());
+    let seed = Seed { run: 1, flow: "f", ordinal: 0 };
+    let ends = [(true, "client"), (false, "server")].map(|(is_client, name)| {
+        let file: Output = Box::new(File(name.into(), files.clone()));
+        QuicEnd::on_the_wire(&quic, seed, is_client, clock, Some((file, "flow"))).unwrap()
+    });
+    let mut world = World::between(ends, path);
+    world.ends[0].connect(Time::ZERO);
+    world.settle(0);
+    // Longer than the transfer takes: all packets have arrived, or are lost.
+    while world.now < Time::ZERO + Duration::from_secs(30) && world.step() {
+        while let Some((at, side, event)) = world.events.pop_front() {
+            if side == 0 && event == EngineEvent::Established {
+                let stream = world.ends[0].open_stream(at);
+                world.ends[0].write(at, stream, 1_000_000, true);
+                world.settle(0);
+            }
+        }
+    }
+    let [sender, receiver] = world.ends.each_ref().map(Engine::counters);
+    assert_eq!(receiver.read_bytes, 1_000_000);
+    assert!(sender.declared_lost > 2, "{}", sender.declared_lost);
+    check(files.lock().unwrap().values(), sender.declared_lost);
 }
 
 #[test]

@@ -50,8 +50,10 @@ def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionIte
 def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes congestion controls, several separated by commas."""
     from bentpipe.catalog import choices
+    from bentpipe.own.plugins import TOPICS, list_plugins
 
-    return _complete_list({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
+    bundled = {choice["name"]: choice["summary"] for choice in choices()["cc"]}
+    return _complete_list({**list_plugins(TOPICS["cc"]), **bundled}, incomplete)
 
 
 def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
+KINDS = ("ping", "fping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
 NETWORKS = ("starlink", "none")
 CHARTS = ("all", "delay", "quantiles")
 COMPARED, REPLICATIONS = "cubic,bbr3,reno", 3

@@ -30,6 +30,7 @@ MEANT = {
     **dict.fromkeys(("traffic", "applications"), "app"),
     **dict.fromkeys(("host", "hosts", "preset", "presets", "stack", "stacks"), "like"),
     **dict.fromkeys(("cities", "city", "ground-stations"), "places"),
+    **dict.fromkeys(("kind", "kinds", "measurement", "measurements"), "readers"),
     "drops": "causes",
     "files": "scenarios",
 }
@@ -39,6 +40,8 @@ MOST = 36
 KEPT = "of a table that is then kept"
 ONE_ONLY = "of one flow or link only"
 """Headings of groups of metrics."""
+INSTALLED = "of installed packages"
+"""Heading of names that packages add."""
 
 
 class Entry(NamedTuple):
@@ -48,6 +51,7 @@ class Entry(NamedTuple):
     summary: str
     unit: str = ""
     table: str = ""
+    package: str = ""
 
 
 @click.command("list", cls=Command, examples=("list", "list cc", "list columns --json"))
@@ -101,10 +105,11 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
     """Maps each topic to the function that makes its list."""
 
     def chosen(topic: str) -> Callable[[], list[Entry]]:
-        return lambda: [Entry(entry["name"], entry["summary"]) for entry in found[topic]]
+        return lambda: _with_plugins(topic, [Entry(entry["name"], entry["summary"]) for entry in found[topic]])
 
     found = choices()
     return {topic: chosen(topic) for topic in found} | {
+        "readers": _readers,
         "metrics": _metrics,
         "scenarios": _scenarios,
         "papers": _papers,
@@ -121,6 +126,23 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
         "causes": lambda: _list_definitions("causes"),
         "states": lambda: _list_definitions("states"),
     }
+
+
+def _with_plugins(topic: str, entries: list[Entry]) -> list[Entry]:
+    """Adds the names of installed packages. A bundled name is never that of a package."""
+    from bentpipe.own.plugins import TOPICS, list_plugins
+
+    known = {each.name for each in entries}
+    added = list_plugins(TOPICS[topic]) if topic in TOPICS else {}
+    more = [Entry(name, package, table=INSTALLED, package=package) for name, package in added.items()]
+    return [*entries, *(each for each in more if each.name not in known)]
+
+
+def _readers() -> list[Entry]:
+    from bentpipe.fitting.readers import MODULES
+
+    entries = [Entry(kind, (module.__doc__ or "").partition("\n")[0]) for kind, module in MODULES.items()]
+    return _with_plugins("readers", entries)
 
 
 def _list_definitions(table: str) -> list[Entry]:

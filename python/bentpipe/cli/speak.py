@@ -50,6 +50,12 @@ if TYPE_CHECKING:
     " walls.",
 )
 @options.pcap
+@click.option(
+    "--qlog",
+    type=options.PLACE,
+    metavar="FOLDER",
+    help="Write a qlog file for each connection of bentpipe's ends, with --quic.",
+)
 @options.sets
 @options.seed
 @options.save
@@ -70,6 +76,7 @@ def command(
     flow: str | None,
     strict: bool,
     pcap: str | None,
+    qlog: Path | None,
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -107,6 +114,7 @@ def command(
         at=at,
         flow=flow,
         pcap=pcap,
+        qlog=qlog,
         strict=strict,
         quiet=json,
     )

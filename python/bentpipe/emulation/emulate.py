@@ -262,6 +262,8 @@ class Own:
     secret: int
     quic: Mapping[str, Any] | None = None
     """Scenario with settings of QUIC; None: TCP."""
+    qlog: str | None = None
+    """Folder for qlog files of QUIC."""
 
 
 def emulate(

@@ -115,7 +115,7 @@ def quic(text: str, report: str = "") -> None:
     # Of IPv4, whose headers are those of simulated packets.
     peer = None if task["peer"] is None else socket.gethostbyname(task["peer"])
     request = f"GET /{os.path.basename(task['file'] or '')}\r\n"  # noqa: PTH119 - `pathlib` takes milliseconds.
-    more = (task["port"], peer, request, secrets.randbits(64))
+    more = (task["port"], peer, request, secrets.randbits(64), task["qlog"])
     try:
         host = _core.QuicHost(scenario, task["service"], task["file"], *more)
     except BentpipeError as error:
@@ -128,6 +128,8 @@ def quic(text: str, report: str = "") -> None:
     host.close()
     host.run(QUIC_SLICE_S)
     columns = host.reports()
+    for note in host.notes():
+        print(note, file=sys.stderr)
     if report:
         columns["peer"] = [_name(peer) for peer in columns["peer"]]
         with os.fdopen(int(report), "wb") as file:

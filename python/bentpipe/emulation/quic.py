@@ -68,16 +68,22 @@ def find_settings(scenario: Scenario, flow: str | None, cc: Sender | None) -> di
 
 def make_program(settings: Mapping[str, Any], own: Own, peer: str) -> list[str]:
     """Return the command of the end that `own` describes, for the host that it is at."""
-    return _program(settings, own.service, own.file, own.port, peer if own.connects else None)
+    return _program(settings, own, own.service, peer if own.connects else None, file=own.file)
 
 
 def make_peer(settings: Mapping[str, Any], own: Own, host: str) -> list[str]:
     """Return the command of the other end: it reads all that `own` sends from `host`, and prints the time."""
-    return _program(settings, "take", None, own.port, None if own.connects else host, is_single=True)
+    return _program(settings, own, "take", None if own.connects else host, is_single=True)
 
 
 def _program(
-    settings: Mapping[str, Any], service: str, file: str | None, port: int, peer: str | None, *, is_single: bool = False
+    settings: Mapping[str, Any],
+    own: Own,
+    service: str,
+    peer: str | None,
+    *,
+    file: str | None = None,
+    is_single: bool = False,
 ) -> list[str]:
-    task = {"settings": settings, "service": service, "file": file, "port": port, "peer": peer, "single": is_single}
-    return [*find_program("quic"), json.dumps(task)]
+    task = {"settings": settings, "service": service, "file": file, "port": own.port, "peer": peer, "qlog": own.qlog}
+    return [*find_program("quic"), json.dumps({**task, "single": is_single})]

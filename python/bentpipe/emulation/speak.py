@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,10 @@ from bentpipe.emulation.emulate import Own, carry_out
 from bentpipe.emulation.programs import PORT, find_program
 from bentpipe.emulation.quic import find_settings
 from bentpipe.errors import EmulationError
+from bentpipe.files import make_folder
 from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from bentpipe.emulation.emulate import Emulation
@@ -39,6 +40,7 @@ def speak(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     quic: bool = False,
+    qlog: str | os.PathLike[str] | None = None,
     strict: bool = False,
     quiet: bool = False,
 ) -> Emulation:
@@ -74,6 +76,9 @@ def speak(
         one as `FILE.py:CLASS` or as the class. With `quic`, a name of `quic.cc`.
     quic : bool
         Speak QUIC instead of TCP.
+    qlog : path, optional
+        With `quic`: folder for qlog files of the connections of bentpipe's ends, `FLOW-NUMBER-client.sqlog` or
+        `FLOW-NUMBER-server.sqlog`, in the form of `run`. Their times count from the start of the end.
 
     Returns
     -------
@@ -83,8 +88,8 @@ def speak(
     Raises
     ------
     EmulationError
-        As in `emulate`. Also: more than one of `send`, `take` and `echo`, or a missing file. With `quic`: this build
-        has no QUIC on the wire, or a setting of QUIC has no effect there.
+        As in `emulate`. Also: more than one of `send`, `take` and `echo`, a missing file, or `qlog` without `quic`.
+        With `quic`: this build has no QUIC on the wire, or a setting of QUIC has no effect there.
     ScenarioError
         The scenario is not valid, there is no such congestion control, or its class is in no file.
     """
@@ -98,9 +103,11 @@ def speak(
         raise EmulationError(f"the folder of {take} does not exist\n  expected a file in an existing folder")
     if not isinstance(port, int) or not 0 < port < 1 << 16:
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
+    if qlog is not None and not quic:
+        raise EmulationError("{qlog} without {quic}\n  expected both, or none of them", qlog=os.fspath(qlog), quic=True)
     scenario = make_scenario(scenario)
     options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
-    options |= {"quic": quic}
+    options |= {"quic": quic, "qlog": qlog}
     more = {"cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "strict": strict}
     asked = collect_asked(scenario, {**options, **more}, command)
     settings = None
@@ -125,6 +132,7 @@ def speak(
         connects=connect,
         secret=secrets.randbits(64),
         quic=settings,
+        qlog=None if qlog is None else str(Path(make_folder("qlog", qlog)).absolute()),
     )
     found = carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, strict=strict, quiet=quiet)
     return replace(found, asked={"verb": "speak", **asked})

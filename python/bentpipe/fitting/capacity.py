@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
+from bentpipe.fitting.jitter import remove
 from bentpipe.fitting.losses import Value, binomial
 from bentpipe.fitting.measured import MSS
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bentpipe.fitting.jitter import Jitter
     from bentpipe.fitting.measured import Array, Load
     from bentpipe.fitting.slots import Slots
 
@@ -106,8 +108,11 @@ class Capacity:
         return self.is_bound and self.elasticity is not None
 
 
-def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
-    """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base."""
+def estimate(load: Load, base_s: float | None, slots: Slots | None, jitter: Jitter | None = None) -> Capacity:
+    """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base.
+
+    `jitter` is that of the path without load.
+    """
     if load.transport == "udp":
         return _find_datagram_rate(load, slots)
     overhead = _overhead(load)
@@ -162,7 +167,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     if value.value < least:
         # The path is at least as fast as a rate that it has carried.
         value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
-    queue, queue_how = _queue(fine, value.value, base_s, overhead)
+    queue, queue_how = _queue(fine, value.value, base_s, overhead, jitter)
     if queue is not None:
         # Waits are times, so the interval of the rate is in that of the bytes.
         is_bound = np.isinf(queue.high)
@@ -352,7 +357,9 @@ def _by_slot(load: Load, chosen: NDArray[np.bool_], overhead: float, slots: Slot
     return rates if np.isfinite(rates).any() else None
 
 
-def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple[Value | None, str]:
+def _queue(
+    load: Load, rate_bps: float, base_s: float, overhead: float, jitter: Jitter | None
+) -> tuple[Value | None, str]:
     """Return the limit of the queue: by the window before reductions, or by the longest wait."""
     assert load.cwnd_bytes is not None, "a full queue has windows"
     assert load.srtt_s is not None, "a full queue has round trips"
@@ -360,19 +367,25 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     repeats = np.zeros(len(load.bytes)) if load.retransmits is None else np.nan_to_num(load.retransmits)
     is_silent = load.retransmits is not None and not repeats.any()
     if load.longest_s is not None:
-        return _find_queue_limit((load.longest_s - base_s) * rate_bps / 8, segment, is_silent=is_silent)
+        longest = load.longest_s - base_s
+        # Captures of both ends have the waits of one direction, and probes the jitter of both.
+        if jitter is not None and load.ways is None:
+            longest = remove(longest, jitter.find_longest(base_s, float(load.interval_s[0])))
+        return _find_queue_limit(longest * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
     settled = settled if settled.any() else ~settled
     # A repair makes round trips longer that no queue has: an outage, or a burst of errors.
     calm = settled & (np.convolve(repeats, np.ones(REPAIR))[: len(repeats)] == 0)
-    waits = (load.srtt_s - base_s)[calm if calm.any() else settled] * rate_bps / 8
+    # Smoothed round trips have the mean of the jitter.
+    usual_s = base_s if jitter is None else base_s + float(np.mean(jitter.above(base_s)))
+    waits = (load.srtt_s - usual_s)[calm if calm.any() else settled] * rate_bps / 8
     low, waited, high = (float(each) for each in np.nanquantile(waits, (0.9, 0.98, 1.0)))
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
     falls = late & (windows[1:] < FALL * windows[:-1]) & (not _is_model(load.cc))
     # Segments that the queue dropped are in the window, and were not in the queue.
     dropped = segment * np.convolve(repeats, np.ones(REPAIR))[REPAIR - 1 :]
-    held = rate_bps * base_s / 8 + ELSEWHERE * segment
+    held = rate_bps * usual_s / 8 + ELSEWHERE * segment
     before = np.maximum((windows * overhead - dropped)[:-1][falls] - held, 0.0)
     if not len(before):
         if waited <= 0:

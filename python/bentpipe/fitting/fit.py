@@ -26,6 +26,7 @@ from bentpipe.fitting import (
     writing,
 )
 from bentpipe.fitting.faults import Faults, show_value
+from bentpipe.fitting.jitter import find as find_jitter
 from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes, oppose
 from bentpipe.fitting.readers.opening import Asked
 from bentpipe.fitting.result import Fit
@@ -251,7 +252,9 @@ def _fit_numbers(measured: Measured, network: str | None, period_s: float | None
     probes = _join_probes(measured.probes, notes)
     sources = [each.source for each in measured.probes] + [each.source for each in measured.loads]
     found_losses, by_direction = None, dict[str, losses.Losses]()
+    jitter = None
     if probes is not None:
+        jitter = find_jitter(probes, measured.loads)
         probes = _without_load(probes, measured.loads, notes)
         cut = slots.find(probes, network, period_s)
         levels = slots.measure(probes, cut)
@@ -276,7 +279,7 @@ def _fit_numbers(measured: Measured, network: str | None, period_s: float | None
     for load in measured.loads:
         if load.srtt_s is not None and not load.is_alone.all():
             notes.append(BOTH_WAYS.format(load.source, load.way, 100 * np.mean(~load.is_alone)))
-        estimate = capacity.estimate(load, base_s, cut if probes is not None else None)
+        estimate = capacity.estimate(load, base_s, cut if probes is not None else None, jitter)
         if load.direction not in capacities or capacity.is_better(estimate, capacities[load.direction]):
             capacities[load.direction] = estimate
             below = {way: each for way, each in below.items() if way != load.direction}

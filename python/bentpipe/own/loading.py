@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import linecache
 import os
 import re
@@ -13,7 +14,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bentpipe.catalog import cc_keys, names, unknown
+from bentpipe.catalog import QUIC_CC, cc_keys, names, unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.files import reason
 from bentpipe.own import plugins
@@ -65,16 +66,19 @@ LIKE = {
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
 _SCHEDULER = re.compile(r"(^|\.)flow\..+\.multipath\.scheduler$")
 _PLACE = re.compile(r"(^|\.)node\..+\.middlebox(\.(append|prepend|remove|replace))?$")
+_SKY = re.compile(r"(^|\.)sky(\.constellation\..+)?\.middlebox$")
+_PART = re.compile(r"((\[\d+\]|\.\d+)(\.(kind|name))?|\.kind)$")
+"""End of the key of a problem: a part of the value of a key."""
 _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
 def find_base(key: str) -> type | None:
     """Returns the base of classes at a dotted key of a scenario or sweep; None if no class can be there."""
-    if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in cc_keys()):
+    if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in (*cc_keys(), QUIC_CC)):
         return CongestionControl
     if _SCHEDULER.search(key):
         return Scheduler
-    return Middlebox if is_place(key) else None
+    return Middlebox if is_place(key) or _SKY.search(key) else None
 
 
 def is_place(key: str) -> bool:
@@ -165,11 +169,36 @@ def find_named_plugins(problems: Iterable[Problem]) -> dict[str, Own]:
     """Load the classes of installed packages whose names the core does not know, by name."""
     found = {}
     for each in problems:
-        is_function = each.key.endswith(".name") and ".middlebox." in each.key
-        base = Middlebox if is_function else find_base(each.key.removesuffix(".kind"))
+        base = find_base(_PART.sub("", each.key))
         if base is not None and isinstance(each.value, str) and (cls := find_plugin(each.value, base)) is not None:
             found[each.value] = cls
     return found
+
+
+def find_varied_plugins(known: Mapping[str, Own], *experiments: str | None) -> dict[str, Own]:
+    """Load the classes of installed packages that a sweep or search varies, by name. The core checks them late.
+
+    `experiments` are the tables of the core, as JSON. `known` are classes with another source.
+    """
+    axes = [axis for text in experiments if text for axis in json.loads(text)["axes"]]
+    found = {}
+    for axis in axes:
+        for key, values in zip(axis["keys"], zip(*axis["values"], strict=True), strict=True):
+            if (base := find_base(key)) is None:
+                continue
+            for name in (name for value in values for name in _list_names(value)):
+                if name not in known and (cls := find_plugin(name, base)) is not None:
+                    found[name] = cls
+    return found
+
+
+def _list_names(value: Any) -> list[str]:
+    """Names of classes in a value: a name, a table of this kind, or a list of both."""
+    if isinstance(value, list):
+        return [name for each in value for name in _list_names(each)]
+    if isinstance(value, dict):
+        value = value.get("name" if value.get("kind") == "own" else "kind")
+    return [value] if isinstance(value, str) else []
 
 
 def _name_expected(bases: Iterable[type]) -> str:
@@ -294,7 +323,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     path, colon, _ = name.partition(".py")
     if colon:
         return f"{name!r} is not a congestion control\n  expected FILE.py:CLASS, as {path}.py:MyIdea"
-    return unknown(name, "a congestion control", known)
+    return unknown(name, "a congestion control", [*known, *plugins.list_plugins(plugins.GROUPS[CongestionControl])])
 
 
 def describe_classes(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:

@@ -25,6 +25,13 @@ GROUPS: dict[type, str] = {
 """Group of entry points of each kind of class."""
 READERS = "bentpipe.readers"
 """Group of entry points of readers of measurements."""
+TOPICS = {
+    "cc": GROUPS[CongestionControl],
+    "middlebox": GROUPS[Middlebox],
+    "scheduler": GROUPS[Scheduler],
+    "readers": READERS,
+}
+"""Group of entry points of each topic of `bentpipe list`."""
 
 _packages: dict[Any, str] = {}
 """Name and version of the package of each loaded object."""
@@ -57,9 +64,12 @@ def find_plugin(name: str, group: str) -> Any:
     return loaded
 
 
-def list_plugins(group: str) -> list[str]:
-    """List the names that installed packages have in a group. Nothing is imported."""
-    return sorted({each.name for each in entry_points(group=group)})
+def list_plugins(group: str) -> dict[str, str]:
+    """Return the names that installed packages have in a group, each with the packages. Nothing is imported."""
+    found: dict[str, set[str]] = {}
+    for each in entry_points(group=group):
+        found.setdefault(each.name, set()).add(_describe(each))
+    return {name: ", ".join(sorted(packages)) for name, packages in sorted(found.items())}
 
 
 def find_package(loaded: Any) -> str | None:

@@ -250,12 +250,14 @@ class Scenario:
             more = loading.find_named_plugins(error.problems)
             if not more or more.keys() <= self._senders.keys():
                 raise
-            self._senders = loading.unite_classes(self._senders, more)
-            self._core = self._read(read, progress)
+            self._core = self._read(read, progress, more)
+        if more := loading.find_varied_plugins(self._senders, self._core.sweep(), self._core.tune()):
+            self._core = self._read(read, progress, more)
         if case is not None:
             self._core = self._core.case(case, self._over)
 
-    def _read(self, read: Callable[..., _core.Scenario], progress: Watch | None) -> _core.Scenario:
+    def _read(self, read: Callable[..., _core.Scenario], progress: Watch | None, *more: Senders) -> _core.Scenario:
+        self._senders = loading.unite_classes(self._senders, *more)
         given = loading.describe_classes(self._senders)
         return read(self._text, self._source, self._sets, self._folder, given, _make_listener(progress))
 

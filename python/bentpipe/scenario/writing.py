@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.own import loading
+from bentpipe.own.middlebox import Middlebox
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -140,13 +141,13 @@ def _with_classes(key: str, value: Any) -> Any:
     base = loading.find_base(key)
     if base is None:
         return value
-    if loading.is_place(key):
+    if base is Middlebox:
         value = _read_list(value)
     if isinstance(value, (list, tuple)):
         return [_with_classes(key, each) for each in value]
     # The points of a grid are checked late, and a middlebox needs a table. Other names that packages may have are
     # looked up when the core does not know them.
-    may_be_plugin = isinstance(value, str) and (key.startswith("sweep.") or loading.is_place(key))
+    may_be_plugin = isinstance(value, str) and (key.startswith("sweep.") or base is Middlebox)
     return loading.load_class(value, base) if may_be_plugin or loading.is_own(value) else value
 
 
@@ -162,8 +163,8 @@ def _read_list(value: Any) -> Any:
 
 
 def _list_middleboxes(key: str, value: Any) -> Any:
-    """Make the middleboxes of a node a list, even a single one."""
-    return [value] if isinstance(value, type) and loading.is_place(key) else value
+    """Make middleboxes a list, even a single one."""
+    return [value] if isinstance(value, type) and loading.find_base(key) is Middlebox else value
 
 
 def _convert_value(value: Any, senders: Senders) -> Any:

@@ -123,10 +123,14 @@ mod tests {
     }
 
     fn read(given: &Given, name: &str) -> Result<Resolved, Problems> {
+        read_list(given, &format!("\"ack-filter\", {{ kind = \"own\", name = \"{name}\" }}"))
+    }
+
+    fn read_list(given: &Given, list: &str) -> Result<Resolved, Problems> {
         let text = format!(
             "duration = \"2 s\"
             [node.b]
-            middlebox = [\"ack-filter\", {{ kind = \"own\", name = \"{name}\" }}]
+            middlebox = [{list}]
             [link.l]
             from = \"a\"
             to = \"b\"
@@ -157,6 +161,29 @@ mod tests {
             "{problems}"
         );
         assert!(read(&given("1"), "Evry").unwrap_err().to_string().contains("did you mean \"Every\"?"));
+    }
+
+    /// As registered ones are named.
+    #[test]
+    fn a_name_alone_stands_for_its_table() {
+        let digest = |list: &str| read_list(&given("1"), list).unwrap().digest();
+        let whole = digest("\"ack-filter\", { kind = \"own\", name = \"Every\" }");
+        for list in ["\"ack-filter\", \"Every\"", "\"ack-filter\", { kind = \"Every\" }"] {
+            assert_eq!(digest(list), whole, "{list}");
+        }
+        assert_ne!(digest("\"Every\", \"ack-filter\""), whole);
+        let problems = read_list(&given("1"), "{ kind = \"Every\", each = 3 }").unwrap_err().to_string();
+        assert!(problems.contains("node.b.middlebox[0].each is not a known key"), "{problems}");
+        let problems = read_list(&Given(Vec::new()), "\"Every\"").unwrap_err().to_string();
+        assert!(problems.contains("node.b.middlebox[0] = \"Every\" is not a middlebox"), "{problems}");
+    }
+
+    #[test]
+    fn a_registered_name_keeps_its_meaning() {
+        let mut given = given("1");
+        given.0[0].name = "ack-filter".into();
+        let read = read_list(&given, "\"ack-filter\"").unwrap();
+        assert_eq!(read.digest(), read_list(&Given(Vec::new()), "\"ack-filter\"").unwrap().digest());
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod alternatives;
 mod budget;
 mod cases;
 mod check;
+mod custom_middlebox;
 mod custom_scheduler;
 mod custom_sender;
 mod direction;

@@ -8,7 +8,9 @@ use super::resolved::Resolved;
 use super::sweep::{self, Sweep};
 use super::tree::{Place, Tree};
 use super::tune::{self, Tune};
-use super::{acting, cases, check, custom_scheduler, custom_sender, inherit, keys, like, resolve, schema, sky};
+use super::{
+    acting, cases, check, custom_middlebox, custom_scheduler, custom_sender, inherit, keys, like, resolve, schema, sky,
+};
 use bentpipe_units::settings::Typed;
 
 /// Reads a tree: its cases, its sweep, its search, and the rest.
@@ -28,7 +30,7 @@ pub(super) fn from_tree(
     let mut findings = Findings::default();
     let axes = sweep::take(&mut tree, sets, &mut findings);
     let mut search = tune::take(&mut tree, sets, &mut findings);
-    overrides.problems.extend(findings.found.into_iter().map(|found| located(found, source, &tree)));
+    overrides.problems.extend(findings.found.into_iter().map(|found| located(found, source, &tree, None)));
     let (mut whole, (sweep, settings)) = read(tree.clone(), source, overrides, files)?;
     for (name, case) in &cases {
         let (mut own, mut overrides) = (tree.clone(), Overrides::default());
@@ -99,6 +101,7 @@ fn read(
     findings.notes = notes;
     custom_sender::stand_in(&mut tree, files.senders());
     custom_scheduler::stand_in(&mut tree, files.schedulers());
+    custom_middlebox::write_out(&mut tree, files.functions());
     sky::expand(&mut tree, files, &mut findings);
     check::walk(schema::shape(), &mut tree, "", &mut findings);
     if findings.found.is_empty() && problems.is_empty() {
@@ -127,7 +130,7 @@ fn read(
         sky::name_media_as_written(&mut findings.found, written, &tree);
     }
     findings.found.sort_by(|a, b| a.place.cmp(&b.place));
-    problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source, &tree)));
+    problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source, &tree, over.as_deref())));
     // An inherited value is reported once for all its heirs.
     let mut seen = std::collections::BTreeSet::new();
     problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
@@ -149,7 +152,9 @@ impl Resolved {
     }
 }
 
-fn located(found: Found, source: &str, tree: &Tree) -> Problem {
-    let value = tree.found(&found.problem.path).and_then(Tree::scalar);
+/// Gives a problem its place and value. `written` has the sky, which the tree has lost.
+fn located(found: Found, source: &str, tree: &Tree, written: Option<&Tree>) -> Problem {
+    let path = &found.problem.path;
+    let value = tree.found(path).or_else(|| written?.found(path)).and_then(Tree::scalar);
     Problem { place: found.place.shown(source), span: found.place.span(), value, ..found.problem }
 }

@@ -35,7 +35,9 @@ TEXTS: dict[str, Any] = {
     "csv": table,
 }
 """Modules of texts by kind, in the order in which they look at a file. Each has `recognises` and `read`."""
-KINDS = (*TEXTS, "pcap")
+MODULES: dict[str, Any] = {**TEXTS, "pcap": pcap}
+"""Modules by kind."""
+KINDS = (*MODULES,)
 RATE_MAX_BPS = 10e9
 
 

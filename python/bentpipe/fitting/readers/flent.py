@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +61,11 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         for meaning, name in chosen.items()
         if name is not None
     }
+    received = None
     for meaning, word in (("forward", "download"), ("reverse", "upload")):
         parts = [name for name in results if word in name.lower() and "::" not in name and not _is_sum(name)]
+        if word == "upload":
+            received = _find_received(parts, about)
         if chosen[meaning] is not None and _is_sum(str(chosen[meaning])) and parts:
             # The sum of Flent has the values that are there at an instant. Slow flows are reported seldom.
             each = [_values(source.name, name, results[name], len(times), about, meaning, faults) for name in parts]
@@ -80,8 +84,26 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         else:
             step_s = float(np.median(np.diff(times[present])))
             lengths = np.full(int(present.sum()), step_s)
-            found.loads.append(Load(times[present], lengths, values[present] * step_s / 8, source.name, meaning))
+            load = Load(times[present], lengths, values[present] * step_s / 8, source.name, meaning)
+            found.loads.append(replace(load, received=received if meaning == "reverse" else None))
     return found
+
+
+def _find_received(parts: list[str], about: dict[str, Any]) -> tuple[float, float] | None:
+    """Return the bytes that the receivers of uploads got in all, and the longest time; None if the file lacks them.
+
+    Rows of an upload count the writes of netperf, which wait in its send buffer.
+    """
+    known = about.get("SERIES_META")
+    described = [known.get(name) if isinstance(known, dict) else None for name in parts]
+    totals = [
+        (number(each.get("BYTES_RECVD")), number(each.get("ELAPSED_TIME")))
+        for each in described
+        if isinstance(each, dict)
+    ]
+    if not parts or len(totals) < len(parts) or not all(total > 0 and seconds > 0 for total, seconds in totals):
+        return None
+    return sum(total for total, _ in totals), max(seconds for _, seconds in totals)
 
 
 def _start(about: dict[str, Any]) -> float:
