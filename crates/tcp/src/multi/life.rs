@@ -226,11 +226,8 @@ impl Meta {
         let is_alone = self.phase == MultiPhase::Plain || self.subflows.len() == 1;
         if self.sender.is_finished() || is_alone {
             // RFC 8684 §3.3.3: the subflows have served; one alone cannot be helped by another and closes with the last data.
-            (0..self.subflows.len()).for_each(|i| self.finish(i, subflows));
-        }
-        if self.sender.is_finished() {
             self.timers.fin = Time::NEVER;
-            return;
+            return (0..self.subflows.len()).for_each(|i| self.finish(i, subflows));
         }
         if self.phase == MultiPhase::Open && !self.sender.fin_is_mapped && self.timers.fin == Time::NEVER {
             self.tell_fin(now, subflows);

@@ -13,9 +13,9 @@ fn of_meta(tcp: &Config, path: Path, seed: u64, offered: u64, until: u64) -> Vec
     let mut world = World::new(config, tcp, vec![path]);
     world.set_seed(seed);
     (world.log, world.confirms) = (Some(Vec::new()), false);
-    world.open();
     world.offer(offered);
     world.close(CLIENT);
+    world.open();
     while world.step(at(until)) {
         let has_finished = |(_, event): &(_, MultiEvent)| *event == MultiEvent::PeerFinished;
         if world.ends[SERVER].events.iter().any(has_finished) {
