@@ -63,3 +63,70 @@ def test_an_independent_reader_finds_nothing_malformed_and_the_losses_that_were_
     ]
     assert [row for row in found if row[1] or row[2] == "0"] == []
     assert len(found) == result.drops["packets"].sum()
+
+
+PATHS = """
+duration = "20 s"
+[tcp]
+give_up = "5 s"
+[link.leo]
+from = "server"
+to = "ship"
+rate = "20 Mbit/s"
+delay = "20 ms"
+[link.up]
+from = "server"
+to = "hub"
+rate = "1 Gbit/s"
+delay = "5 ms"
+[link.geo]
+from = "hub"
+to = "ship"
+rate = "8 Mbit/s"
+delay = "265 ms"
+[[at]]
+time = "4 s"
+down = ["geo"]
+[flow.f]
+from = "server"
+to = "ship"
+multipath = {}
+[flow.f.subflow.leo]
+route = ["server", "ship"]
+reverse_route = ["ship", "server"]
+[flow.f.subflow.geo]
+route = ["server", "hub", "ship"]
+reverse_route = ["ship", "hub", "server"]
+"""
+
+
+@NEEDS_TSHARK
+def test_an_independent_reader_finds_keys_with_the_first_data_and_the_reason_of_a_reset(tmp_path):
+    """RFC 8684, sections 3.1 and 3.6."""
+    bp.run(bp.loads(PATHS), pcap=tmp_path / "x.pcapng")
+    option = "tcp.options.mptcp."
+
+    def read(shown, *fields):
+        listed = [word for field in fields for word in ("-e", field)]
+        lines = tshark(tmp_path / "x-server.pcapng", "-Y", shown, "-T", "fields", *listed).splitlines()
+        return [line.split("\t") for line in lines]
+
+    assert read("_ws.malformed", "frame.number") == []
+    answers = f"{option}subtype == 0 && tcp.flags.syn == 1 && tcp.flags.ack == 1"
+    ((peer, address),) = read(answers, f"{option}sendkey", "ip.src")
+    ((*keys, mapped, length, packet),) = read(
+        f"{option}subtype == 0 && tcp.len > 0",
+        f"{option}sendkey",
+        f"{option}recvkey",
+        f"{option}datalvllen",
+        "tcp.len",
+        "ip.len",
+    )
+    assert keys[1] == peer != keys[0]
+    assert (mapped, packet) == (length, "1500")
+    # No data before them, and no other subflow before the first signal of the ship.
+    (signal, *_) = read(f"{option}subtype == 2 && ip.src == {address}", "frame.time_relative")
+    (join, *_) = read(f"{option}subtype == 1", "frame.time_relative")
+    assert float(signal[0]) <= float(join[0])
+    resets = read("tcp.flags.reset == 1", f"{option}subtype", f"{option}rst_reason", f"{option}flag_T.flag")
+    assert resets == [["8", "0", "1"]]

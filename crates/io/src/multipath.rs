@@ -4,7 +4,7 @@
 //! initial data sequence numbers by SHA-256 (§3.2), authentication by HMAC-SHA256 (§3.2, §3.4.1).
 
 use bentpipe_sim::Sighting;
-use bentpipe_tcp::{Dss, Flags, Multipath};
+use bentpipe_tcp::{Dss, Flags, Multipath, SubflowReset};
 use bentpipe_units::{Seq, Stream};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
@@ -22,6 +22,7 @@ const ADD_ADDR: u8 = 3;
 const REMOVE_ADDR: u8 = 4;
 const MP_PRIO: u8 = 5;
 const MP_FASTCLOSE: u8 = 7;
+const MP_TCPRST: u8 = 8;
 /// Version 1, and HMAC-SHA256 without checksums (RFC 8684 §3.1).
 const VERSION: u8 = 1;
 const HMAC_SHA256: u8 = 0x01;
@@ -29,6 +30,8 @@ const HMAC_SHA256: u8 = 0x01;
 const HAS_ACK: u8 = 0x01;
 const HAS_MAPPING: u8 = 0x04;
 const HAS_FIN: u8 = 0x10;
+/// Flag of a reset whose reason may pass (RFC 8684 §3.6).
+const IS_TRANSIENT: u8 = 0x01;
 /// Flag of an ADD_ADDR that is an echo (RFC 8684 §3.4.1).
 const IS_ECHO: u8 = 0x01;
 
@@ -47,6 +50,8 @@ pub struct Place {
     pub subflow: u8,
     /// Control bits of the segment.
     pub flags: Flags,
+    /// Its payload, bytes.
+    pub len: u16,
     /// Offset in the sequence numbers of the subflow, from its SYN.
     pub offset: u32,
     /// Address that ADD_ADDR offers: of the sender; in an echo, of its peer.
@@ -80,9 +85,13 @@ impl Names {
             Multipath::Capable => self.capable(place),
             Multipath::Join { id, is_backup } => self.join(id, is_backup, place),
             Multipath::Dss(dss) => self.signal(&dss, place),
+            Multipath::Infinite(dss) => self.map(&dss, 0, place),
             Multipath::AddAddress { id, is_echo } => self.add_address(id, is_echo, place),
             Multipath::RemoveAddress(id) => option(REMOVE_ADDR, 0, &[id]),
             Multipath::Priority { is_backup } => option(MP_PRIO, u8::from(is_backup), &[]),
+            Multipath::Reset(SubflowReset { reason, is_transient }) => {
+                option(MP_TCPRST, if is_transient { IS_TRANSIENT } else { 0 }, &[reason as u8])
+            }
             // The key of the peer.
             Multipath::FastClose => option(MP_FASTCLOSE, 0, &[&[0][..], &self.key(!place.is_back)].concat()),
         };
@@ -90,13 +99,16 @@ impl Names {
         bytes
     }
 
-    /// RFC 8684 §3.1, figure 4: no key in the SYN, the key of the other end in its answer, both in the third segment.
+    /// RFC 8684 §3.1, figure 4: no key in the SYN, the key of the other end in its answer, both in the third segment. With data, their
+    /// length follows.
     fn capable(&self, place: &Place) -> Vec<u8> {
         let (is_syn, is_ack) = (place.flags.has(Flags::SYN), place.flags.has(Flags::ACK));
+        let both = [self.key(place.is_back), self.key(!place.is_back)].concat();
         let keys = match (is_syn, is_ack) {
             (true, false) => Vec::new(),
             (true, true) => self.key(place.is_back).to_vec(),
-            (false, _) => [self.key(place.is_back), self.key(!place.is_back)].concat(),
+            (false, _) if place.len > 0 => [&both[..], &place.len.to_be_bytes()].concat(),
+            (false, _) => both,
         };
         option(MP_CAPABLE, VERSION, &[&[HMAC_SHA256][..], &keys].concat())
     }
@@ -117,15 +129,19 @@ impl Names {
 
     /// RFC 8684 §3.3, figure 9. A DATA_FIN takes a byte of the mapping; without payload it is the mapping, at subflow number 0.
     fn signal(&self, dss: &Dss, place: &Place) -> Vec<u8> {
-        let ack = self.number(!place.is_back, dss.data_ack);
-        let Dss { dsn, len, is_fin, .. } = *dss;
+        let Dss { len, is_fin, .. } = *dss;
         if len == 0 && !is_fin {
-            return option(DSS, 0, &[&[HAS_ACK][..], &ack].concat());
+            return option(DSS, 0, &[&[HAS_ACK][..], &self.number(!place.is_back, dss.data_ack)].concat());
         }
-        let flags = HAS_ACK | HAS_MAPPING | if is_fin { HAS_FIN } else { 0 };
-        let start = if len > 0 { place.offset } else { 0 };
-        let mapped = len + u16::from(is_fin);
-        let number = self.number(place.is_back, dsn);
+        let offset = if len > 0 { place.offset } else { 0 };
+        self.map(dss, len + u16::from(is_fin), &Place { offset, ..*place })
+    }
+
+    /// The bytes of the subflow from its place on are so many data, or all that follow.
+    fn map(&self, dss: &Dss, mapped: u16, place: &Place) -> Vec<u8> {
+        let flags = HAS_ACK | HAS_MAPPING | if dss.is_fin { HAS_FIN } else { 0 };
+        let ack = self.number(!place.is_back, dss.data_ack);
+        let (number, start) = (self.number(place.is_back, dss.dsn), place.offset);
         option(DSS, 0, &[&[flags][..], &ack, &number, &start.to_be_bytes(), &mapped.to_be_bytes()].concat())
     }
 
@@ -198,7 +214,7 @@ impl Keyring {
         let Some((names, first)) = self.subflows.get(&place) else { return Vec::new() };
         let offset = segment.seq.value().wrapping_sub(first[usize::from(is_back)]);
         let address = if matches!(multi, Multipath::AddAddress { is_echo: true, .. }) { to } else { from };
-        names.encode(multi, &Place { is_back, subflow, flags: segment.flags, offset, address })
+        names.encode(multi, &Place { is_back, subflow, flags: segment.flags, len: segment.len, offset, address })
     }
 }
 
@@ -217,7 +233,7 @@ mod tests {
     const NAMES: Names = Names { keys: [0x0102_0304_0506_0708, 0x1112_1314_1516_1718] };
 
     fn place(is_back: bool, flags: Flags) -> Place {
-        Place { is_back, subflow: 1, flags, offset: 1001, address: Ipv4Addr::new(10, 78, 0, 2) }
+        Place { is_back, subflow: 1, flags, len: 0, offset: 1001, address: Ipv4Addr::new(10, 78, 0, 2) }
     }
 
     fn hex(bytes: &[u8]) -> String {
@@ -240,6 +256,33 @@ mod tests {
         assert_eq!(sent(false, SYN), "1e040101");
         assert_eq!(sent(true, SYN_ACK), "1e0c01011112131415161718");
         assert_eq!(sent(false, ACK), "1e14010101020304050607081112131415161718");
+    }
+
+    /// Both keys and the length of the data.
+    #[test]
+    fn rfc8684_3_1_the_first_data_have_both_keys() {
+        let first = Place { len: 1396, ..place(false, ACK) };
+        let sent = hex(&NAMES.encode(Multipath::Capable, &first));
+        assert_eq!(sent, "1e16010101020304050607081112131415161718".to_owned() + "05740101");
+    }
+
+    /// Flag T, and the code of the reason.
+    #[test]
+    fn rfc8684_3_6_resets_have_codes() {
+        use bentpipe_tcp::ResetReason;
+        let sent = |reset| hex(&NAMES.encode(Multipath::Reset(reset), &place(true, Flags::RST)));
+        let permanent = |reason| sent(SubflowReset::permanent(reason));
+        assert_eq!(sent(SubflowReset::SILENT), "1e048100");
+        let codes = [ResetReason::Unspecified, ResetReason::Signals, ResetReason::Middlebox].map(permanent);
+        assert_eq!(codes, ["1e048000", "1e048001", "1e048006"]);
+    }
+
+    /// The length of an infinite mapping is 0.
+    #[test]
+    fn rfc8684_3_7_the_last_mapping_has_length_0() {
+        let last = Multipath::Infinite(Dss { data_ack: Dss::number(1), dsn: Dss::number(0x10), ..Dss::default() });
+        let sent = hex(&NAMES.encode(last, &Place { len: 1400, ..place(false, ACK) }));
+        assert_eq!(sent, "1e1220058e087c90d29d6f83000003e900000101");
     }
 
     /// The hashes are of the numbers that the SYNs carry.
@@ -300,10 +343,13 @@ mod tests {
         let others = [(join, SYN_ACK), (join, ACK), (dss(0, false), ACK), (dss(9, false), ACK), (dss(0, true), ACK)];
         let path_manager = [Multipath::RemoveAddress(1), Multipath::Priority { is_backup: false }];
         let rest = [offer(1, false), offer(1, true)].into_iter().chain(path_manager);
-        let rest = rest.map(|multi| (multi, ACK)).chain([(Multipath::FastClose, Flags::RST)]);
-        for (multi, flags) in all.into_iter().chain(others).chain(rest) {
-            let segment = Segment { flags, multi: Some(multi), ..Segment::default() };
-            let bytes = NAMES.encode(multi, &place(false, flags));
+        let reset = (Multipath::Reset(SubflowReset::SILENT), Flags::RST);
+        let rest = rest.map(|multi| (multi, ACK)).chain([(Multipath::FastClose, Flags::RST), reset]);
+        let last = [(Multipath::Infinite(Dss::default()), ACK)];
+        let all = all.into_iter().chain(others).chain(rest).chain(last).map(|(multi, flags)| (multi, flags, 0));
+        for (multi, flags, len) in all.chain([(Multipath::Capable, ACK, 9)]) {
+            let segment = Segment { flags, len, multi: Some(multi), ..Segment::default() };
+            let bytes = NAMES.encode(multi, &Place { len, ..place(false, flags) });
             assert_eq!(bytes.len(), usize::from(segment.header_len() - 40), "{multi:?}");
         }
     }

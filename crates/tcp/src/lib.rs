@@ -19,7 +19,7 @@ pub use bentpipe_units::Ecn;
 pub use cache::PathCache;
 pub use config::*;
 pub use conn::{Arrived, Backlog, Connection, Counters, Event, Report, Role, SendLimit, SharedWindow, Sink, State};
-pub use multipath::{Dss, Multipath};
+pub use multipath::{Dss, Multipath, ResetReason, SubflowReset};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{
     CountOption, FastOpenOption, Flags, Options, PlainSegment, SackBlocks, Segment, SynOptions, Timestamps,

@@ -331,8 +331,9 @@ impl Segment {
             Options::Sack(blocks) => timestamps + 4 + 8 * blocks.len,
             Options::Scps(scps) => timestamps + scps.header_len(),
         };
-        let multi =
-            self.multi.map_or(0, |multi| multi.header_len(self.flags.has(Flags::SYN), self.flags.has(Flags::ACK)));
+        let multi = self
+            .multi
+            .map_or(0, |multi| multi.header_len(self.flags.has(Flags::SYN), self.flags.has(Flags::ACK), self.len > 0));
         PlainSegment::HEADER_LEN + rarer + count + ack_ratio + multi
     }
 

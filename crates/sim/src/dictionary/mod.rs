@@ -549,6 +549,7 @@ names! {
         SubflowJoined "subflow_joined", "1", "A subflow is established; value 0.";
         SubflowFailed "subflow_failed", "1", "A subflow gets no new data: it does not deliver; value 0.";
         SubflowRestored "subflow_restored", "1", "A subflow that had failed delivers again; value 0.";
+        SubflowReset "subflow_reset", "1", "Either end resets a subflow; value: the code of the reason (RFC 8684 §3.6).";
         Reinjected "reinjected", "B", "Data is given to this subflow although another one carries it; value: its offset in the data of the flow.";
         Penalised "penalised", "1", "The window of this subflow is halved, because its data blocked the receive window; value 0.";
         Keepalive "keepalive", "1", "A keepalive probe is sent; value: probes without an answer so far, this one included.";

@@ -44,6 +44,9 @@ struct End {
     opened: BTreeMap<u8, (u32, bool)>,
     given: Vec<Given>,
     fin: Option<u64>,
+    /// Whether it opens the connection, and whether a signal has arrived.
+    is_opener: bool,
+    has_heard: bool,
     una: u64,
     /// End of the peer's receive window.
     edge: u64,
@@ -116,8 +119,16 @@ impl End {
             let shift = if let Options::Syn(syn) = segment.options { syn.window_scale } else { None };
             self.shifts.entry(subflow).or_default()[0] = shift;
             return match segment.multi {
-                Some(Multipath::Capable) if subflow == 0 => Ok(()),
-                Some(Multipath::Join { id, .. }) if id == subflow => Ok(()),
+                Some(Multipath::Capable) if subflow == 0 && opened.0 == 0 => {
+                    self.is_opener = !segment.flags.has(Flags::ACK);
+                    Ok(())
+                }
+                // RFC 8684 §3.1: after a signal has arrived.
+                Some(Multipath::Join { id, .. })
+                    if id == subflow && (self.has_heard || segment.flags.has(Flags::ACK)) =>
+                {
+                    Ok(())
+                }
                 other => Err(format!("a SYN with {other:?}")),
             };
         }
@@ -129,11 +140,22 @@ impl End {
             return Ok(());
         }
         match segment.multi {
+            Some(Multipath::Capable) if segment.len > 0 && self.owes_keys(subflow, segment) => {
+                self.maps(at, of, 0, (0, segment.len.into()))
+            }
+            Some(Multipath::Dss(_)) if segment.len > 0 && self.owes_keys(subflow, segment) => {
+                Err("the first data without the keys".to_owned())
+            }
             Some(Multipath::Dss(dss)) => self.signals(at, of, segment, dss),
             // RFC 8684 §3.3: data has its mapping.
             other if segment.len > 0 => Err(format!("data with {other:?}")),
             _ => Ok(()),
         }
+    }
+
+    /// RFC 8684 §3.1: the first data of the opener repeat the keys, until a signal has arrived.
+    fn owes_keys(&self, subflow: u8, segment: &Segment) -> bool {
+        self.is_opener && !self.has_heard && subflow == 0 && number(segment.seq) == 1
     }
 
     fn signals(&mut self, at: Time, of: (u8, u32), segment: &Segment, dss: Dss) -> Result<(), String> {
@@ -217,22 +239,25 @@ impl End {
             _ => 0,
         };
         let window = u64::from(segment.window) << shift;
-        let Some(Multipath::Dss(dss)) = segment.multi else {
-            // The third segment of a handshake, before any data.
+        let (dsn, len) = if let Some(Multipath::Dss(dss)) = segment.multi {
+            self.has_heard = true;
+            let ack = number(dss.data_ack);
+            if ack > self.last_given() + u64::from(self.fin.is_some()) {
+                return Err(format!("acknowledges {ack} of {}", self.last_given()));
+            }
+            self.una = self.una.max(ack);
+            self.edge = self.edge.max(ack + window);
+            // As the acknowledgement, it counts in segments that are refused.
+            if dss.is_fin {
+                self.fin_arrived = Some(number(dss.dsn) + u64::from(dss.len));
+            }
+            (number(dss.dsn), u64::from(dss.len))
+        } else {
+            // Before any data of this end its window is that of the handshake.
             self.edge = if self.una == 0 { self.edge.max(window) } else { self.edge };
-            return Ok(());
+            let has_keys = segment.multi == Some(Multipath::Capable);
+            (0, if has_keys { segment.len.into() } else { 0 })
         };
-        let ack = number(dss.data_ack);
-        if ack > self.last_given() + u64::from(self.fin.is_some()) {
-            return Err(format!("acknowledges {ack} of {}", self.last_given()));
-        }
-        self.una = self.una.max(ack);
-        self.edge = self.edge.max(ack + window);
-        let (dsn, len) = (number(dss.dsn), u64::from(dss.len));
-        // As the acknowledgement, it counts in segments that are refused.
-        if dss.is_fin {
-            self.fin_arrived = Some(dsn + len);
-        }
         // A probe segment is acknowledged, and nothing else.
         if !segment.flags.has(Flags::DUMMY) && self.is_old(subflow, segment) {
             return Ok(());

@@ -171,6 +171,7 @@ impl Traffic {
             MultiEvent::Joined(subflow) => (of_path(subflow), EventKind::SubflowJoined, 0),
             MultiEvent::Failed(subflow) => (of_path(subflow), EventKind::SubflowFailed, 0),
             MultiEvent::Restored(subflow) => (of_path(subflow), EventKind::SubflowRestored, 0),
+            MultiEvent::Reset(subflow, reset) => (of_path(subflow), EventKind::SubflowReset, reset.reason as u64),
             MultiEvent::Reinjected { dsn, to, .. } => (of_path(to), EventKind::Reinjected, dsn),
             MultiEvent::Penalised(subflow) => (of_path(subflow), EventKind::Penalised, 0),
             MultiEvent::ZeroWindow(offset) => (host.flow, EventKind::ZeroWindow, offset),

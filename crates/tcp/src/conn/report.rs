@@ -136,6 +136,19 @@ impl<'a> Report<'a> {
         self.tcb.sender.space.smss()
     }
 
+    /// Payload of a full segment of the next data that are offered, bytes. The first data of a subflow may have less room.
+    #[inline]
+    pub fn next_segment(self) -> u64 {
+        let space = &self.tcb.sender.space;
+        self.tcb.sender.extras.full_segment_at(space.offered, space)
+    }
+
+    /// Whether the first data repeat the keys of the handshake of a subflow.
+    #[inline]
+    pub(crate) fn repeats_keys(self) -> bool {
+        self.mapped().is_some_and(|mapped| mapped.repeats_keys)
+    }
+
     /// Variation of the round-trip time (RFC 6298).
     #[inline]
     pub fn rttvar(self) -> Duration {

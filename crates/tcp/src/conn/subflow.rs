@@ -78,6 +78,21 @@ impl Connection {
         self.tcb.wire.pending.window_probe = true;
     }
 
+    /// Notes that a signal of the peer has arrived: it has the keys of both ends (RFC 8684 §3.1).
+    pub fn confirm_keys(&mut self) {
+        if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
+            mapped.repeats_keys = false;
+        }
+    }
+
+    /// Gives up the subflow. If the peer gets a reset, it has this option: [`Multipath::Reset`] or [`Multipath::FastClose`].
+    pub fn abort_subflow(&mut self, farewell: Multipath) {
+        if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
+            mapped.set_farewell(farewell);
+        }
+        self.abort();
+    }
+
     /// Sends an ACK with this option.
     pub fn tell(&mut self, told: Multipath) {
         if let Some(mapped) = self.tcb.sender.extras.agreed_mapped_mut() {
@@ -93,11 +108,12 @@ impl Connection {
 
     /// Falls back to plain TCP, because the peer or the path does not support multipath options (RFC 8684 §3.7). The
     /// connection then has a receive buffer of `buffer` bytes. `window`: receive window that the peer has advertised,
-    /// bytes.
-    pub fn end_signals(&mut self, buffer: u64, window: u64) {
+    /// bytes. With `tells_peer`, the next data have the last mapping, without end.
+    pub fn end_signals(&mut self, buffer: u64, window: u64, tells_peer: bool) {
         let tcb = &mut self.tcb;
         if let Some(mapped) = tcb.sender.extras.mapped_mut() {
-            mapped.is_agreed = false;
+            mapped.owes_infinite = mapped.is_agreed && tells_peer;
+            (mapped.is_agreed, mapped.repeats_keys, mapped.told) = (false, false, None);
             mapped.clear();
         }
         tcb.receiver.bind_window(buffer);

@@ -4,11 +4,10 @@ use super::context::Context;
 use super::events::Event;
 use super::forms::Layers;
 use super::receiver::{EcnDuty, Gap, Receiver, ReceiverExtras};
-use super::sender::{Sender, Window};
+use super::sender::{Mapped, Sender, Window};
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
-use crate::multipath::Multipath;
 use crate::segment::{Flags, Options, PlainSegment, Segment};
 use bentpipe_cc::CongestionControl;
 use bentpipe_cc::{ExplicitHeader, Notice, PathLesson};
@@ -323,7 +322,7 @@ impl Tcb {
     pub(crate) fn add_signal(&mut self, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         let (una, shift) = (sender.space.una, cx.agreed.rcv_shift);
-        if let Some(mapped) = sender.extras.agreed_mapped_mut() {
+        if let Some(mapped) = sender.extras.mapped_mut() {
             mapped.add_to(wire.acked_offset(segment.seq, una), segment, shift);
             if mapped.told.is_some() {
                 // Beside data the option has no room. An ACK without data carries it soon.
@@ -381,11 +380,8 @@ impl Tcb {
     /// A reset, with this sequence number.
     pub(crate) fn reset(&mut self, now: Time, seq: Seq) -> Segment {
         let Self { receiver, wire, cx, sender } = self;
-        // RFC 8684 §3.5: of the options, only that which gives up all subflows.
-        let multi = sender
-            .extras
-            .agreed_mapped_mut()
-            .and_then(|mapped| mapped.told.take_if(|told| *told == Multipath::FastClose));
+        // RFC 8684 §3.5 and §3.6: of the options, only that which says why.
+        let multi = sender.extras.mapped().and_then(Mapped::farewell);
         Segment { multi, ..wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx) }
     }
 

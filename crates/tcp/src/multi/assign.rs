@@ -100,7 +100,7 @@ impl Meta {
             let conn = subflows.connection(i);
             let is_regular = !subflow.facts.is_backup || !has_regular;
             let is_usable = subflow.is_alive() && is_regular && conn.report().takes_data();
-            let smss = conn.report().smss();
+            let smss = conn.report().next_segment();
             let needed = if self.view.unsent > 0 { smss.min(self.view.unsent) } else { smss };
             let has_room = is_usable && conn.room(now) >= needed;
             let srtt = conn.report().srtt().unwrap_or(Duration::ZERO);
@@ -180,7 +180,10 @@ impl Meta {
                     return None;
                 }
                 let dsn = self.sender.take_new(len);
-                subflows.connection(i).offer_mapped(dsn, len);
+                let conn = subflows.connection(i);
+                // MP_CAPABLE in place of the signal cannot say that the data end (RFC 8684 §3.1).
+                self.sender.fin_is_mapped &= !(dsn == 0 && conn.report().repeats_keys());
+                conn.offer_mapped(dsn, len);
                 self.last = i;
                 self.start_data_timer(now, subflows);
                 if self.sender.unsent() == 0 {

@@ -1,5 +1,7 @@
 //! Events and counters of a multipath connection.
 
+use crate::SubflowReset;
+
 /// Reports of a multipath connection to its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultiEvent {
@@ -13,6 +15,8 @@ pub enum MultiEvent {
     Restored(usize),
     /// This subflow is closed, by either end.
     Left(usize),
+    /// This subflow is reset, by either end, for this reason.
+    Reset(usize, SubflowReset),
     /// The peer offers the address of this subflow, whose connection was used before.
     Advertised(usize),
     /// Data were given to a second subflow.

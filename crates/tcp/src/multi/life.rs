@@ -5,8 +5,8 @@ use super::receiver::DataReceiver;
 use super::subflows::{Repeated, Stage, Subflow};
 use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
 use crate::conn::agreed::window_shift;
-use crate::Backlog;
-use crate::{Dss, Flags, Multipath, Role, Segment};
+use crate::{Backlog, State};
+use crate::{Dss, Flags, Multipath, ResetReason, Role, Segment, SubflowReset};
 use bentpipe_units::{Duration, Time};
 
 /// Phase of a multipath connection.
@@ -19,6 +19,9 @@ pub(super) enum MultiPhase {
     Plain,
     Ended,
 }
+
+/// The subflow is no longer available.
+const GONE: SubflowReset = SubflowReset::permanent(ResetReason::Unspecified);
 
 /// Time until a connection without open subflows ends (Linux, `mptcp.close_timeout`).
 const LONELY: Duration = Duration::from_secs(60);
@@ -58,9 +61,14 @@ impl Meta {
     /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
     /// peer, and offers it the address (ADD_ADDR).
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening) && self.role == Role::Active && i > 0 {
+        let is_open = self.phase == MultiPhase::Open && self.is_confirmed;
+        if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening | MultiPhase::Open)
+            && !is_open
+            && self.role == Role::Active
+            && i > 0
+        {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
+        } else if is_open && super::is_fresh(subflows.connection(i)) {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
@@ -70,18 +78,29 @@ impl Meta {
         }
     }
 
-    /// Gives up subflow `i`. Other subflows carry its data. The peer gets a reset, and REMOVE_ADDR over another
-    /// subflow.
-    pub fn withdraw<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+    /// Takes subflow `i`, whose path works, out of use: a FIN follows the data that it was given (RFC 8684 §3.4.2). Other subflows
+    /// carry later data.
+    pub fn withdraw<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
+        if self.is_in_use(i) {
+            self.leave(i, subflows);
+        }
+    }
+
+    /// Gives up subflow `i`, whose address this end has lost. Other subflows carry its data. The peer hears of it over another subflow
+    /// (REMOVE_ADDR), and by a reset, if that arrives.
+    pub fn remove_address<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if self.is_in_use(i) {
+            self.tell_by_other(i, Multipath::RemoveAddress(i as u8), subflows);
+            self.drop_subflow(now, i, GONE, subflows);
+        }
+    }
+
+    /// Whether subflow `i` can be closed. One that has not joined never will.
+    fn is_in_use(&mut self, i: usize) -> bool {
         if matches!(self.subflows[i].stage, Stage::Planned(_)) {
             self.subflows[i].stage = Stage::Planned(Time::NEVER);
-            return;
         }
-        if self.subflows[i].stage == Stage::Closed || self.phase == MultiPhase::Plain {
-            return;
-        }
-        self.tell_by_other(i, Multipath::RemoveAddress(i as u8), subflows);
-        self.drop_subflow(now, i, subflows);
+        matches!(self.subflows[i].stage, Stage::Opening | Stage::Open) && self.phase != MultiPhase::Plain
     }
 
     /// Makes subflow `i` a backup or a regular subflow. A backup is used only if no other subflow is usable. MP_PRIO
@@ -119,8 +138,7 @@ impl Meta {
         }
         for i in 0..self.subflows.len() {
             if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
-                subflows.connection(i).tell(Multipath::FastClose);
-                subflows.connection(i).abort();
+                subflows.connection(i).abort_subflow(Multipath::FastClose);
                 self.subflows[i].stage = Stage::Closed;
                 self.touch(i);
             }
@@ -134,7 +152,8 @@ impl Meta {
     /// The connection of subflow `i` learns that it is one.
     fn prepare<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
         let is_backup = self.subflows[i].facts.is_backup;
-        let opening = if i == 0 { Multipath::Capable } else { Multipath::Join { id: i as u8, is_backup } };
+        let is_first = i == 0 && self.phase == MultiPhase::Opening;
+        let opening = if is_first { Multipath::Capable } else { Multipath::Join { id: i as u8, is_backup } };
         self.shared = self.receiver.shared(self.shift, self.sender.fin());
         let conn = subflows.connection(i);
         conn.begin_subflow(opening, self.coupling != Coupling::None);
@@ -151,19 +170,17 @@ impl Meta {
     /// Subflow `i` is open.
     pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_agreed = subflows.connection(i).report().is_subflow();
-        // The third ACK of the first subflow may still be under way while a faster one joins at the passive end.
-        let may_join =
-            self.phase == MultiPhase::Open || (self.phase == MultiPhase::Opening && self.role == Role::Passive);
-        if i > 0 && !(is_agreed && may_join) {
+        let is_first = i == 0 && self.phase == MultiPhase::Opening;
+        if !is_first && !(is_agreed && self.phase == MultiPhase::Open) {
             // RFC 8684 §3.2: without the option it is another connection.
-            return self.drop_subflow(now, i, subflows);
+            return self.drop_subflow(now, i, SubflowReset::permanent(ResetReason::Signals), subflows);
         }
         self.subflows[i].stage = Stage::Open;
         self.subflows[i].offer = None;
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
         self.touch(i);
-        if self.phase != MultiPhase::Opening || i > 0 {
+        if !is_first {
             return self.report(MultiEvent::Joined(i));
         }
         self.phase = MultiPhase::Open;
@@ -173,12 +190,22 @@ impl Meta {
         }
         if !subflows.connection(i).report().config().handshake {
             self.sender.on_window(0, self.shared.window);
+            self.confirm(now, subflows);
         }
+    }
+
+    /// A data sequence signal of the peer has arrived: the multipath connection is complete.
+    fn confirm<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        subflows.connection(0).confirm_keys();
+        self.is_confirmed = true;
         self.join_due(now, subflows);
     }
 
     /// Opens the subflows whose time has come.
     pub(super) fn join_due<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        if !self.is_confirmed {
+            return;
+        }
         for i in 0..self.subflows.len() {
             if matches!(self.subflows[i].stage, Stage::Planned(at) if at <= now) {
                 self.subflows[i].stage = Stage::Planned(Time::NEVER);
@@ -205,6 +232,12 @@ impl Meta {
         if self.phase == MultiPhase::Open && !self.sender.fin_is_mapped && self.timers.fin == Time::NEVER {
             self.tell_fin(now, subflows);
         }
+    }
+
+    /// Closes subflow `i` before the end of the data.
+    fn leave<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
+        self.subflows[i].is_leaving = true;
+        self.finish(i, subflows);
     }
 
     /// Closes subflow `i`.
@@ -242,7 +275,7 @@ impl Meta {
         } else if !self.receiver.is_finished() && self.subflows.len() > 1 {
             // It leaves before the data end: it will carry nothing more in either direction.
             self.strand(i, subflows);
-            self.finish(i, subflows);
+            self.leave(i, subflows);
         }
         self.advance_close(now, subflows);
     }
@@ -259,7 +292,8 @@ impl Meta {
             return;
         }
         let is_over = self.sender.is_finished() && self.receiver.is_finished();
-        let is_all = self.subflows.len() == 1 || (self.phase != MultiPhase::Open && i == 0);
+        let may_others = self.phase == MultiPhase::Open && self.is_confirmed;
+        let is_all = self.subflows.len() == 1 || (!may_others && i == 0);
         if is_over || is_all {
             self.end();
         } else if self.timers.lonely == Time::NEVER {
@@ -267,9 +301,14 @@ impl Meta {
         }
     }
 
-    /// Gives up subflow `i`.
-    fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        subflows.connection(i).abort();
+    /// Gives up subflow `i`. The peer gets a reset with its reason.
+    fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, reset: SubflowReset, subflows: &mut S) {
+        let conn = subflows.connection(i);
+        let is_open = conn.state().is_synchronised();
+        conn.abort_subflow(Multipath::Reset(reset));
+        if is_open {
+            self.report(MultiEvent::Reset(i, reset));
+        }
         self.touch(i);
         self.on_subflow_closed(now, i, subflows);
     }
@@ -286,13 +325,26 @@ impl Meta {
         self.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
     }
 
-    /// A subflow was reset: with MP_FASTCLOSE the peer gave up all of them.
-    pub(super) fn on_reset<S: Subflows + ?Sized>(&mut self, now: Time, multi: Option<Multipath>, subflows: &mut S) {
+    /// Subflow `i` got a reset: with MP_FASTCLOSE the peer gave up all of them.
+    pub(super) fn on_reset<S: Subflows + ?Sized>(
+        &mut self,
+        now: Time,
+        i: usize,
+        multi: Option<Multipath>,
+        subflows: &mut S,
+    ) {
         if multi == Some(Multipath::FastClose) {
             for i in 0..self.subflows.len() {
                 if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
-                    self.drop_subflow(now, i, subflows);
+                    self.drop_subflow(now, i, GONE, subflows);
                 }
+            }
+            return;
+        }
+        if self.subflows[i].stage == Stage::Open && subflows.connection(i).state() == State::Closed {
+            self.subflows[i].was_reset = true;
+            if let Some(Multipath::Reset(reset)) = multi {
+                self.report(MultiEvent::Reset(i, reset));
             }
         }
     }
@@ -314,7 +366,7 @@ impl Meta {
                 continue;
             };
             if keepalive.times == Repeated::TIMES_MAX {
-                self.drop_subflow(now, i, subflows);
+                self.drop_subflow(now, i, SubflowReset::SILENT, subflows);
                 continue;
             }
             let conn = subflows.connection(i);
@@ -351,10 +403,12 @@ impl Meta {
         }
         match segment.multi {
             None => return self.on_stripped(now, i, has_data, subflows),
+            Some(Multipath::Infinite(_)) => return self.on_stripped(now, i, true, subflows),
+            Some(Multipath::Dss(_)) if !self.is_confirmed => self.confirm(now, subflows),
             Some(Multipath::Priority { is_backup }) => self.subflows[i].facts.is_backup = is_backup,
             // Others carry its data meanwhile. A path that answers stays (RFC 8684 §3.4.2).
             Some(Multipath::RemoveAddress(id)) => match self.subflows.get_mut(usize::from(id)) {
-                Some(Subflow { stage: Stage::Opening, .. }) => self.drop_subflow(now, id.into(), subflows),
+                Some(Subflow { stage: Stage::Opening, .. }) => self.drop_subflow(now, id.into(), GONE, subflows),
                 Some(Subflow { stage: Stage::Open, doubt: doubt @ None, .. }) => {
                     *doubt = Some(Repeated::new(now));
                     self.fail(id.into(), subflows);
@@ -392,7 +446,7 @@ impl Meta {
         }
     }
 
-    /// A segment of an open subflow has no option: someone on the path takes options away (RFC 8684 §3.7).
+    /// A segment of an open subflow has no option, or its data are the last that have one: someone on the path takes options away (RFC 8684 §3.7).
     fn on_stripped<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, has_data: bool, subflows: &mut S) {
         if self.phase != MultiPhase::Open || !subflows.connection(i).report().is_subflow() {
             return;
@@ -402,7 +456,7 @@ impl Meta {
         if is_alone {
             self.fall_back(now, subflows);
         } else if has_data || !self.subflows[i].has_signalled {
-            self.drop_subflow(now, i, subflows);
+            self.drop_subflow(now, i, SubflowReset::permanent(ResetReason::Middlebox), subflows);
         }
     }
 
@@ -413,15 +467,17 @@ impl Meta {
         self.sender.reinject.clear();
         for i in 1..self.subflows.len() {
             if self.subflows[i].stage == Stage::Opening {
-                subflows.connection(i).abort();
+                subflows.connection(i).abort_subflow(Multipath::Reset(SubflowReset::permanent(ResetReason::Middlebox)));
                 self.touch(i);
             }
             self.subflows[i].stage = Stage::Closed;
         }
         let window = self.sender.edge.saturating_sub(subflows.connection(0).acked_bytes());
         let buffer = self.shared.window;
+        // The passive end that never got an option after the SYN sends none, either (RFC 8684 §3.1).
+        let tells_peer = self.role == Role::Active || self.subflows[0].has_signalled;
         let conn = subflows.connection(0);
-        conn.end_signals(buffer, window);
+        conn.end_signals(buffer, window, tells_peer);
         conn.set_reads_at_once(self.receiver.reads_at_once());
         conn.set_backlog(Backlog::None);
         self.report(MultiEvent::FellBack);

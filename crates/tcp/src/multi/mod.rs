@@ -38,7 +38,7 @@ pub use subflows::{Plan, Subflows};
 
 use crate::conn::Arrived;
 use crate::Backlog;
-use crate::{Connection, Dss, Event, Flags, Multipath, Role, Segment, SendLimit, SharedWindow, State};
+use crate::{Connection, Dss, Event, Flags, Multipath, Role, Segment, SendLimit, SharedWindow, State, SubflowReset};
 use bentpipe_units::{Duration, Time};
 use coupling::Member;
 use life::MultiPhase;
@@ -112,6 +112,8 @@ pub struct Meta {
     touched: u32,
     /// The data that wait, as the subflows were notified.
     backlog: Backlog,
+    /// A data sequence signal of the peer has arrived, so that other subflows may open (RFC 8684 §3.1); the passive end needs none.
+    is_confirmed: bool,
     /// The subflow that was given data last.
     last: usize,
     timers: MetaTimers,
@@ -173,6 +175,7 @@ impl Meta {
             shift: 0,
             touched: 0,
             backlog: Backlog::None,
+            is_confirmed: role == Role::Passive,
             last: 0,
             timers: MetaTimers::STOPPED,
             events: VecDeque::new(),
@@ -199,10 +202,9 @@ impl Meta {
             Arrived::Stamped(plain, timestamps) => Segment { timestamps: Some(timestamps), ..plain.into() },
             Arrived::Corrupted => return subflows.connection(i).handle(now, Arrived::Corrupted),
         };
-        let dss = if let Some(Multipath::Dss(dss)) = segment.multi { Some(dss) } else { None };
         let conn = subflows.connection(i);
         let (before, is_open) = (conn.counters().arrived_bytes, conn.state().is_synchronised());
-        if let Some(dss) = dss.filter(|_| is_open && self.phase == MultiPhase::Open) {
+        if let (Some(Multipath::Dss(dss)), true) = (segment.multi, is_open && self.phase == MultiPhase::Open) {
             self.on_data_ack(now, Dss::offset(dss.data_ack, self.sender.una), subflows);
         }
         self.couple(i, subflows);
@@ -210,14 +212,15 @@ impl Meta {
         conn.handle(now, &segment);
         let has_data = conn.counters().arrived_bytes > before;
         if segment.flags.has(Flags::RST) {
-            return self.on_reset(now, segment.multi, subflows);
+            return self.on_reset(now, i, segment.multi, subflows);
         }
         self.note_answer(now, i, &segment, subflows);
         if self.phase == MultiPhase::Plain {
             return self.mirror(now, subflows);
         }
         self.note_signal(now, i, &segment, has_data, subflows);
-        match dss {
+        let mapping = segment.multi.and_then(|multi| multi.mapping(segment.len));
+        match mapping.filter(|_| !segment.flags.has(Flags::SYN)) {
             Some(dss) if has_data => self.on_data(now, i, dss, subflows),
             // The connection refused the data, if any. The end of all data is where it is.
             Some(dss @ Dss { is_fin: true, dsn, len, .. }) => {
@@ -239,7 +242,13 @@ impl Meta {
             }
             Event::FastRetransmit(_) | Event::EcnReduction(_) => self.note_loss(i, subflows),
             Event::PeerFinished => self.on_subflow_finished(now, i, subflows),
-            Event::Aborted(_) | Event::Closed => self.on_subflow_closed(now, i, subflows),
+            Event::Aborted(_) => {
+                if self.subflows[i].stage == Stage::Open && !self.subflows[i].was_reset {
+                    self.report(MultiEvent::Reset(i, SubflowReset::SILENT));
+                }
+                self.on_subflow_closed(now, i, subflows);
+            }
+            Event::Closed => self.on_subflow_closed(now, i, subflows),
             _ => {}
         }
     }
@@ -267,7 +276,7 @@ impl Meta {
     pub fn next_wakeup(&self) -> Time {
         let MetaTimers { probe, fin, data, lonely, .. } = self.timers;
         let first = probe.min(fin).min(data).min(lonely);
-        if self.phase != MultiPhase::Open {
+        if self.phase != MultiPhase::Open || !self.is_confirmed {
             return first;
         }
         self.subflows.iter().map(Subflow::next_wakeup).fold(first, Time::min)

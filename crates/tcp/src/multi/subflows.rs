@@ -51,6 +51,10 @@ pub(super) struct Subflow {
     pub(super) facts: SubflowFacts,
     /// A notice said that a link of its route is down.
     pub(super) is_down: bool,
+    /// It was closed before the end of the data, and still sends what it was given.
+    pub(super) is_leaving: bool,
+    /// The peer has reset its connection.
+    pub(super) was_reset: bool,
     /// A multipath option arrived after the SYN.
     pub(super) has_signalled: bool,
     /// Least and greatest smoothed round-trip time.
@@ -105,6 +109,8 @@ impl Subflow {
             start,
             facts: SubflowFacts { is_backup, ..SubflowFacts::default() },
             is_down: false,
+            is_leaving: false,
+            was_reset: false,
             has_signalled: false,
             srtt_min: Duration::MAX,
             srtt_max: Duration::ZERO,
@@ -149,7 +155,7 @@ impl Subflow {
 
     /// Whether it may carry data when its windows allow.
     pub(super) fn is_alive(&self) -> bool {
-        self.stage == Stage::Open && !self.facts.is_failed && !self.is_down
+        self.stage == Stage::Open && !self.facts.is_failed && !self.is_down && !self.is_leaving
     }
 
     /// An ACK arrived: notes the round-trip time.

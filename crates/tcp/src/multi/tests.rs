@@ -8,5 +8,6 @@ mod life;
 mod musts;
 mod reinjection;
 mod rules;
+mod signals;
 mod single;
 mod worked;

@@ -33,6 +33,7 @@ EVENTS = {
     "subflow_joined": ("subflow", "the path is established"),
     "subflow_failed": ("subflow", "the path does not deliver: it gets no new data"),
     "subflow_restored": ("subflow", "the path delivers again"),
+    "subflow_reset": ("subflow", "the path is given up: its connection is reset"),
     "penalised": ("reduction", "the window of the path is halved, because its data blocked the receive buffer"),
 }
 """Kind and words of each event."""

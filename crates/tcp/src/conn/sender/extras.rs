@@ -406,7 +406,14 @@ impl Extras {
         let record = extras.records.as_ref().and_then(|records| records.next_end(nxt));
         let mapping = extras.mapped.as_ref().and_then(|mapped| mapped.at(nxt)).map(|at| at.start + at.len);
         let room = record.unwrap_or(u64::MAX).min(mapping.unwrap_or(u64::MAX)) - nxt;
+        let room = room.min(self.full_segment_at(nxt, space));
         (room < space.smss()).then_some(room as u32)
+    }
+
+    /// Payload of a full segment of new data that begins at `start`: the keys of a multipath connection take room.
+    pub(crate) fn full_segment_at(&self, start: u64, space: &SendSpace) -> u64 {
+        let has_keys = self.mapped().is_some_and(|mapped| mapped.has_keys_at(start));
+        space.smss() - if has_keys { u64::from(Dss::FIRST_EXTRA).min(space.smss() - 1) } else { 0 }
     }
 
     /// Adds the features of a segment with data from `start` on, the oldest outstanding being at `una`.

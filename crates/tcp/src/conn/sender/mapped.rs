@@ -3,7 +3,7 @@
 //! it decides both.
 
 use super::given::Given;
-use crate::multipath::{Dss, Multipath};
+use crate::multipath::{Dss, Multipath, SubflowReset};
 use crate::segment::{Options, PlainSegment, Segment, OPTIONS_MAX};
 use std::collections::VecDeque;
 
@@ -62,8 +62,14 @@ pub(crate) struct Mapped {
     pub(crate) owes_third: bool,
     /// A joining opener waits for an answer to that segment before it sends data (RFC 8684 §3.2).
     pub(crate) awaits_fourth: bool,
+    /// The first data repeat the keys of the handshake: no signal of the peer has arrived (RFC 8684 §3.1).
+    pub(crate) repeats_keys: bool,
+    /// The next data tell the peer that no data after them have a mapping (RFC 8684 §3.7).
+    pub(crate) owes_infinite: bool,
     /// An option to send once, without data.
     pub(crate) told: Option<Multipath>,
+    /// The option of a reset.
+    farewell: Option<Multipath>,
     pub(crate) shared: SharedWindow,
     /// The window field that arrived last: an ACK with another one is no duplicate.
     last_window: u16,
@@ -81,7 +87,10 @@ impl Mapped {
             is_coupled,
             owes_third: false,
             awaits_fourth: false,
+            repeats_keys: false,
+            owes_infinite: false,
             told: None,
+            farewell: None,
             shared: SharedWindow::default(),
             last_window: 0,
             mappings: VecDeque::new(),
@@ -143,8 +152,30 @@ impl Mapped {
         is_same && matches!(segment.multi, Some(Multipath::Dss(_)) | None)
     }
 
+    /// Whether the segment that begins at `start` repeats the keys of the handshake, if it has data.
+    pub(crate) fn has_keys_at(&self, start: u64) -> bool {
+        self.repeats_keys && start == 0
+    }
+
+    /// Sets the option of the reset that ends the subflow.
+    pub(crate) fn set_farewell(&mut self, farewell: Multipath) {
+        self.farewell = Some(farewell);
+    }
+
+    /// Returns the option of a reset. A connection that gives up by itself got no answer.
+    pub(crate) fn farewell(&self) -> Option<Multipath> {
+        self.farewell.or(self.is_agreed.then_some(Multipath::Reset(SubflowReset::SILENT)))
+    }
+
     /// Writes the option and the window to a segment that is neither SYN nor reset. Its payload begins at `start`.
     pub(crate) fn add_to(&mut self, start: u64, segment: &mut Segment, shift: u8) {
+        if !self.is_agreed {
+            if segment.len > 0 && std::mem::take(&mut self.owes_infinite) {
+                let data_ack = Dss::number(self.shared.data_ack);
+                put(Multipath::Infinite(Dss { data_ack, dsn: Dss::number(start), ..Dss::default() }), segment);
+            }
+            return;
+        }
         segment.window = self.window(shift);
         let is_pure = segment.sequence_len() == 0;
         let multi = match self.told.filter(|_| is_pure) {
@@ -153,24 +184,10 @@ impl Mapped {
                 told
             }
             None if std::mem::take(&mut self.owes_third) && is_pure => self.opening,
+            None if segment.len > 0 && self.has_keys_at(start) => self.opening,
             None => Multipath::Dss(self.signal(start, segment.len)),
         };
-        segment.multi = Some(multi);
-        let taken = usize::from(segment.header_len() - PlainSegment::HEADER_LEN);
-        if taken <= OPTIONS_MAX {
-            return;
-        }
-        let is_any_left = match &mut segment.options {
-            Options::Sack(blocks) => {
-                let reports = 4 + 8 * blocks.as_slice().len();
-                blocks.fit(OPTIONS_MAX + reports - taken)
-            }
-            Options::Scps(scps) => scps.fit(OPTIONS_MAX + usize::from(scps.header_len()) - taken),
-            Options::None | Options::Syn(_) => return,
-        };
-        if !is_any_left {
-            segment.options = Options::None;
-        }
+        put(multi, segment);
     }
 
     fn signal(&self, start: u64, len: u16) -> Dss {
@@ -187,6 +204,7 @@ impl Mapped {
         self.is_agreed = syn.is_none_or(|syn| syn.multi.is_some_and(|multi| std::mem::discriminant(&multi) == kind));
         self.owes_third = is_opener && self.is_agreed && syn.is_some();
         self.awaits_fourth = self.owes_third && matches!(self.opening, Multipath::Join { .. });
+        self.repeats_keys = self.owes_third && self.opening == Multipath::Capable;
         if let (Some(Multipath::Join { id, is_backup }), Multipath::Join { .. }) =
             (syn.and_then(|syn| syn.multi), self.opening)
         {
@@ -201,12 +219,32 @@ impl Mapped {
     }
 }
 
+/// Gives a segment the option. Reports of what arrived have the room that it leaves.
+fn put(multi: Multipath, segment: &mut Segment) {
+    segment.multi = Some(multi);
+    let taken = usize::from(segment.header_len() - PlainSegment::HEADER_LEN);
+    if taken <= OPTIONS_MAX {
+        return;
+    }
+    let is_any_left = match &mut segment.options {
+        Options::Sack(blocks) => {
+            let reports = 4 + 8 * blocks.as_slice().len();
+            blocks.fit(OPTIONS_MAX + reports - taken)
+        }
+        Options::Scps(scps) => scps.fit(OPTIONS_MAX + usize::from(scps.header_len()) - taken),
+        Options::None | Options::Syn(_) => return,
+    };
+    if !is_any_left {
+        segment.options = Options::None;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn mapped() -> Mapped {
-        Mapped::new(Multipath::Capable, false)
+        Mapped { is_agreed: true, ..Mapped::new(Multipath::Capable, false) }
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(super) struct Path {
     pub(super) down: Vec<(Time, Time)>,
     /// Someone on the path takes the multipath options away, from this time on; with the SYN if that is zero.
     pub(super) strips_from: Time,
+    /// Only those of this end.
+    pub(super) strips_of: Option<usize>,
     pub(super) free_at: Time,
     pub(super) leaving: VecDeque<Time>,
 }
@@ -50,6 +52,7 @@ impl Path {
             ack_loss: 0,
             down: Vec::new(),
             strips_from: Time::NEVER,
+            strips_of: None,
             free_at: Time::ZERO,
             leaving: VecDeque::new(),
         }
@@ -95,6 +98,8 @@ pub(super) struct World {
     pub(super) ends: [End; 2],
     pub(super) paths: Vec<Path>,
     pub(super) tcp: Config,
+    /// Whether the server sends a signal when it is open, so that other subflows may join without data.
+    pub(super) confirms: bool,
     /// On the way, by arrival and departure.
     flying: BTreeMap<(Time, u64), (usize, usize, Segment)>,
     sent: u64,
@@ -130,7 +135,7 @@ impl World {
             events: Vec::new(),
         });
         let (flying, now) = (BTreeMap::new(), Time::ZERO);
-        Self { now, ends, paths, tcp, flying, sent: 0, dice: 1, log: None }
+        Self { now, ends, paths, tcp, confirms: true, flying, sent: 0, dice: 1, log: None }
     }
 
     pub(super) fn set_seed(&mut self, seed: u64) {
@@ -249,8 +254,14 @@ impl World {
             self.transmit(end, i);
         }
         let now = self.now;
-        let End { meta, events, .. } = &mut self.ends[end];
+        let End { meta, events, subflows } = &mut self.ends[end];
+        let before = events.len();
         events.extend(std::iter::from_fn(|| meta.poll()).map(|event| (now, event)));
+        let is_open = events[before..].iter().any(|(_, event)| *event == MultiEvent::Established);
+        if end == SERVER && self.confirms && is_open && !meta.fell_back() {
+            subflows[0].announce_window();
+            self.transmit(end, 0);
+        }
     }
 
     fn transmit(&mut self, end: usize, i: usize) {
@@ -271,7 +282,8 @@ impl World {
         }
         self.sent += 1;
         if let Some(arrives) = arrives {
-            let multi = segment.multi.filter(|_| self.now < path.strips_from);
+            let is_stripped = self.now >= path.strips_from && path.strips_of.is_none_or(|of| of == end);
+            let multi = segment.multi.filter(|_| !is_stripped);
             self.flying.insert((arrives, self.sent), (1 - end, i, Segment { multi, ..segment }));
         }
     }
@@ -350,6 +362,7 @@ pub(super) fn plain(tcp: &Config, path: Path, seed: u64, offered: u64, until: Ti
 pub(super) fn mapping(segment: &Segment) -> Option<(u64, u64)> {
     match segment.multi {
         Some(Multipath::Dss(dss)) if dss.len > 0 => Some((dss.dsn.value().into(), dss.len.into())),
+        Some(Multipath::Capable) if segment.len > 0 => Some((0, segment.len.into())),
         _ => None,
     }
 }

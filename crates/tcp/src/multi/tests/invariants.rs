@@ -32,7 +32,8 @@ struct Case {
     offered: u64,
     seed: u64,
     reads: Option<u64>,
-    withdrawn: Option<(u64, usize)>,
+    /// When the client takes a subflow out of use, and whether it has lost its address.
+    withdrawn: Option<(u64, usize, bool)>,
 }
 
 fn path() -> impl Strategy<Value = (Path, Plan)> {
@@ -64,7 +65,7 @@ fn case() -> impl Strategy<Value = Case> {
         ..MultiConfig::default()
     });
     let reads = prop_oneof![Just(None), (1000u64..50_000).prop_map(Some)];
-    let withdrawn = prop_oneof![Just(None), (500u64..3000, 0usize..4).prop_map(Some)];
+    let withdrawn = prop_oneof![Just(None), (500u64..3000, 0usize..4, any::<bool>()).prop_map(Some)];
     (prop::collection::vec(path(), 2..5), config, 1u64..300_000, 1u64..1 << 40, reads, withdrawn).prop_map(
         |(paths, config, offered, seed, reads, withdrawn)| Case { paths, config, offered, seed, reads, withdrawn },
     )
@@ -116,7 +117,7 @@ fn check(case: Case) -> Result<(), TestCaseError> {
     world.close(CLIENT);
     let (mut naive, mut acks, mut edge) = (Naive::default(), 0, 0);
     let mut next_read = at(0);
-    let mut withdrawn = withdrawn.filter(|(_, i)| *i < subflows);
+    let mut withdrawn = withdrawn.filter(|(_, i, _)| *i < subflows);
     let mut is_told = vec![false; subflows];
     let limit = at(2_000_000);
     while world.delivered() < offered || !world.ends[CLIENT].meta.is_closed() {
@@ -140,9 +141,12 @@ fn check(case: Case) -> Result<(), TestCaseError> {
                 meta.read(bytes, subflows);
             });
         }
-        if let Some((_, i)) = withdrawn.filter(|(from, _)| world.now >= at(*from)) {
+        if let Some((_, i, is_lost)) = withdrawn.filter(|(from, ..)| world.now >= at(*from)) {
             withdrawn = None;
-            world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, i, subflows));
+            world.call(CLIENT, |meta, now, subflows| match is_lost {
+                true => meta.remove_address(now, i, subflows),
+                false => meta.withdraw(i, subflows),
+            });
         }
         for (i, was_down) in is_told.iter_mut().enumerate() {
             let is_down = world.paths[i].down.iter().any(|&(from, to)| from <= world.now && world.now < to);
