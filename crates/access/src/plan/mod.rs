@@ -3,8 +3,9 @@
 //! Phases share what the phases before them leave: control slots, constant rates, guaranteed parts of rates asked for,
 //! these rates, volumes, free capacity. Each phase of requests serves one class after the other. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
 //!
-//! Only [`candidates`](Controller::candidates) take part in a plan: terminals with a control slot, a constant rate or an
-//! open request. So an idle terminal costs nothing in most superframes.
+//! Only [`candidates`](Controller::candidates) take part in a plan: terminals with a control slot, an open request, or the
+//! credit of a constant rate for a burst. So an idle terminal costs little in most superframes, and nothing without such a
+//! rate.
 
 mod filling;
 #[cfg(test)]
@@ -72,6 +73,16 @@ impl Account {
     /// Whether a request is open, which may bring slots. With `Left::ToAsking`, answered requests count until they lapse.
     fn is_open(&self, now: u64, left: Left) -> bool {
         self.rate > 0 || self.volume > 0 || (left == Left::ToAsking && now < self.volume_until)
+    }
+
+    /// Adds a superframe to the credit of the constant rate. Returns whether it pays a burst. A terminal that cannot send gets
+    /// no credit.
+    fn grow_constant(&mut self) -> bool {
+        if self.payload == 0 {
+            return false;
+        }
+        self.constant_credit = self.constant_credit.saturating_add(self.constant);
+        self.constant_credit >= self.cost
     }
 
     /// Adds a superframe to the credits of the rate asked for. A new rate begins with the credit of one burst.
@@ -152,8 +163,9 @@ pub(crate) struct Controller {
     left: Left,
     /// Terminals that get slots without a request.
     standing: Set,
-    /// Terminals with open requests.
+    /// Terminals with open requests, and these with others that may get slots in the superframe of a plan.
     open: Set,
+    ready: Set,
     /// Terminals that may get slots in the superframe of a plan, rising. Other users follow.
     candidates: Vec<u32>,
     /// Candidates without other users.
@@ -213,6 +225,7 @@ impl Controller {
             persistence,
             left,
             open: Set::of(terminals.len()),
+            ready: Set::of(terminals.len()),
             candidates: Vec::new(),
             known: 0,
             turns: Vec::new(),
@@ -240,14 +253,14 @@ impl Controller {
         self.left == Left::ToAll || accounts.iter().any(|account| account.constant > 0 || account.rate > 0)
     }
 
-    /// Returns the terminals that get slots without a request.
-    pub(crate) fn standing(&self) -> &Set {
-        &self.standing
+    /// Whether a terminal gets slots without a request.
+    pub(crate) fn is_standing(&self, terminal: usize) -> bool {
+        self.standing.contains(terminal)
     }
 
-    /// Whether a terminal may get slots of a later plan without a new request.
+    /// Whether a terminal may get slots of a later plan for its earlier requests.
     pub(crate) fn is_open(&self, terminal: usize) -> bool {
-        self.open.contains(terminal) || self.standing.contains(terminal)
+        self.open.contains(terminal)
     }
 
     /// Sets the waveform of a terminal's bursts, and their bytes.
@@ -323,7 +336,8 @@ impl Controller {
             }
             is_open
         });
-        self.open.join(&self.standing, self.due(governed), &mut self.candidates);
+        self.grow_constant_rates();
+        self.ready.list(self.due(governed), &mut self.candidates);
         plan.grants.clear();
         if self.candidates.is_empty() {
             return;
@@ -350,6 +364,10 @@ impl Controller {
         }
         if self.has_standing {
             left = (0..self.classes).fold(left, |left, class| self.constant_phase(class, start, left));
+        }
+        // Without open requests, no candidate and no other terminal wants anything in the next phases.
+        if self.open.is_empty() && self.left != Left::ToAll && others == 0 {
+            return self.place(start, plan);
         }
         if self.has_guarantees {
             self.grow_rates();
@@ -407,11 +425,24 @@ impl Controller {
         }
     }
 
+    /// Adds a superframe to the credits of constant rates. Terminals whose credit pays a burst are ready for the plan, and all
+    /// that get free slots.
+    fn grow_constant_rates(&mut self) {
+        let Self { accounts, classes, open, ready, standing, left, .. } = self;
+        ready.become_copy(open);
+        for n in standing.iter() {
+            let mut is_ready = *left == Left::ToAll;
+            for account in &mut accounts[n * *classes..][..*classes] {
+                is_ready |= account.grow_constant();
+            }
+            if is_ready {
+                ready.insert(n);
+            }
+        }
+    }
+
     fn constant_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
-        self.want(class, |account, room| {
-            account.constant_credit = account.constant_credit.saturating_add(account.constant);
-            affordable(account.constant_credit, account.cost, room)
-        });
+        self.want(class, |account, room| affordable(account.constant_credit, account.cost, room));
         let (left, most) = (self.share(start, left), self.slots);
         self.settle(class, |account, slots| {
             account.constant_credit = paid(account.constant_credit, account.cost, slots, most);
