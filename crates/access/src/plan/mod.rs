@@ -170,6 +170,8 @@ pub(crate) struct Controller {
     candidates: Vec<u32>,
     /// Candidates without other users.
     known: usize,
+    /// Places of the candidates with open requests.
+    asking: Vec<u32>,
     /// For each candidate: its weight, the slots that it wants and gets in a phase, control slots, and all slots.
     turns: Vec<u32>,
     wants: Vec<u32>,
@@ -228,6 +230,7 @@ impl Controller {
             ready: Set::of(terminals.len()),
             candidates: Vec::new(),
             known: 0,
+            asking: Vec::new(),
             turns: Vec::new(),
             wants: Vec::new(),
             given: Vec::new(),
@@ -343,6 +346,7 @@ impl Controller {
             return;
         }
         self.known = self.candidates.len();
+        let asking = self.places_of_open();
         let all = self.choices.len() as u32 + others;
         self.turns.clear();
         self.turns.extend(self.candidates.iter().map(|&n| self.weights[n as usize]));
@@ -367,16 +371,18 @@ impl Controller {
         }
         // Without open requests, no candidate and no other terminal wants anything in the next phases.
         if self.open.is_empty() && self.left != Left::ToAll && others == 0 {
+            self.asking = asking;
             return self.place(start, plan);
         }
         if self.has_guarantees {
-            self.grow_rates();
-            left = (0..self.classes).fold(left, |left, class| self.rate_phase(class, true, start, left));
+            self.grow_rates(&asking);
+            left = (0..self.classes).fold(left, |left, class| self.rate_phase(&asking, class, true, start, left));
         }
         if self.has_rates {
-            left = (0..self.classes).fold(left, |left, class| self.rate_phase(class, false, start, left));
+            left = (0..self.classes).fold(left, |left, class| self.rate_phase(&asking, class, false, start, left));
         }
-        left = (0..self.classes).fold(left, |left, class| self.volume_phase(class, start, left));
+        left = (0..self.classes).fold(left, |left, class| self.volume_phase(&asking, class, start, left));
+        self.asking = asking;
         if self.left != Left::Unused && left > 0 {
             self.free_phase(now, start, left);
         }
@@ -390,6 +396,21 @@ impl Controller {
             plan.choices.clear();
             plan.choices.extend_from_slice(&self.choices);
         }
+    }
+
+    /// Returns the places of the candidates with open requests. The accounts of others have no rate, no credit of a rate and no
+    /// volume.
+    fn places_of_open(&mut self) -> Vec<u32> {
+        let mut places = core::mem::take(&mut self.asking);
+        places.clear();
+        let mut at = 0;
+        for n in self.open.iter() {
+            while self.candidates[at] < n as u32 {
+                at += 1;
+            }
+            places.push(at as u32);
+        }
+        places
     }
 
     fn control_phase(&mut self, governed: u64, start: usize, left: u32) -> u32 {
@@ -406,33 +427,43 @@ impl Controller {
         left
     }
 
-    /// Sets the slots that each candidate wants for a class in a phase. `of` has the slots that the terminal may still get.
-    fn want(&mut self, class: usize, mut of: impl FnMut(&mut Account, u32) -> u32) {
-        let Self { candidates, known, accounts, classes, slots, total, wants, .. } = self;
-        let (wants, others) = wants.split_at_mut(*known);
-        others.fill(0);
-        for ((want, total), n) in wants.iter_mut().zip(total).zip(candidates) {
-            let account = &mut accounts[*n as usize * *classes + class];
-            *want = if account.payload > 0 { of(account, *slots - *total) } else { 0 };
+    /// Sets the slots that the candidates at these places want for a class in a phase. The others want none. `of` has the slots
+    /// that the terminal may still get.
+    fn want(
+        &mut self,
+        places: impl Iterator<Item = usize>,
+        class: usize,
+        mut of: impl FnMut(&mut Account, u32) -> u32,
+    ) {
+        let Self { candidates, accounts, classes, slots, total, wants, .. } = self;
+        wants.fill(0);
+        for at in places {
+            let account = &mut accounts[candidates[at] as usize * *classes + class];
+            if account.payload > 0 {
+                wants[at] = of(account, *slots - total[at]);
+            }
         }
     }
 
-    /// Gives each candidate its slots for a class in a phase.
-    fn settle(&mut self, class: usize, mut of: impl FnMut(&mut Account, u32)) {
-        let Self { candidates, known, accounts, classes, given, .. } = self;
-        for (n, given) in candidates[..*known].iter().zip(given) {
-            of(&mut accounts[*n as usize * *classes + class], *given);
+    /// Gives the candidates at these places their slots for a class in a phase.
+    fn settle(&mut self, places: impl Iterator<Item = usize>, class: usize, mut of: impl FnMut(&mut Account, u32)) {
+        let Self { candidates, accounts, classes, given, .. } = self;
+        for at in places {
+            of(&mut accounts[candidates[at] as usize * *classes + class], given[at]);
         }
     }
 
     /// Adds a superframe to the credits of constant rates. Terminals whose credit pays a burst are ready for the plan, and all
     /// that get free slots.
     fn grow_constant_rates(&mut self) {
-        let Self { accounts, classes, open, ready, standing, left, .. } = self;
+        let Self { accounts, classes, open, ready, has_standing, left, .. } = self;
         ready.become_copy(open);
-        for n in standing.iter() {
+        if !*has_standing {
+            return;
+        }
+        for (n, accounts) in accounts.chunks_exact_mut(*classes).enumerate() {
             let mut is_ready = *left == Left::ToAll;
-            for account in &mut accounts[n * *classes..][..*classes] {
+            for account in accounts {
                 is_ready |= account.grow_constant();
             }
             if is_ready {
@@ -442,18 +473,18 @@ impl Controller {
     }
 
     fn constant_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
-        self.want(class, |account, room| affordable(account.constant_credit, account.cost, room));
+        self.want(0..self.known, class, |account, room| affordable(account.constant_credit, account.cost, room));
         let (left, most) = (self.share(start, left), self.slots);
-        self.settle(class, |account, slots| {
+        self.settle(0..self.known, class, |account, slots| {
             account.constant_credit = paid(account.constant_credit, account.cost, slots, most);
         });
         left
     }
 
     /// Adds a superframe to the credits of rates asked for.
-    fn grow_rates(&mut self) {
+    fn grow_rates(&mut self, asking: &[u32]) {
         for class in 0..self.classes {
-            self.want(class, |account, _| {
+            self.want(each(asking), class, |account, _| {
                 account.grow_rate();
                 0
             });
@@ -461,9 +492,9 @@ impl Controller {
     }
 
     /// Gives slots for rates asked for. Their credits have grown, or grow now.
-    fn rate_phase(&mut self, class: usize, is_guaranteed: bool, start: usize, left: u32) -> u32 {
+    fn rate_phase(&mut self, asking: &[u32], class: usize, is_guaranteed: bool, start: usize, left: u32) -> u32 {
         let grows = !self.has_guarantees;
-        self.want(class, |account, room| {
+        self.want(each(asking), class, |account, room| {
             if grows {
                 account.grow_rate();
             }
@@ -472,7 +503,7 @@ impl Controller {
         });
         let (left, most) = (self.share(start, left), self.slots);
         let has_guarantees = self.has_guarantees;
-        self.settle(class, |account, slots| {
+        self.settle(each(asking), class, |account, slots| {
             account.rate_credit = paid(account.rate_credit, account.cost, slots, most);
             if has_guarantees {
                 account.guaranteed_credit = paid(account.guaranteed_credit, account.cost, slots, most);
@@ -481,8 +512,8 @@ impl Controller {
         left
     }
 
-    fn volume_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
-        self.want(class, |account, room| match account.volume {
+    fn volume_phase(&mut self, asking: &[u32], class: usize, start: usize, left: u32) -> u32 {
+        self.want(each(asking), class, |account, room| match account.volume {
             0 => 0,
             volume => volume.div_ceil(u64::from(account.payload)).min(u64::from(room)) as u32,
         });
@@ -490,10 +521,10 @@ impl Controller {
             self.wants[self.known..].fill(self.slots);
         }
         let left = self.share(start, left);
-        for (volume, given) in self.volume.chunks_mut(self.classes).zip(&self.given[..self.known]) {
-            volume[class] = *given;
+        for at in each(asking) {
+            self.volume[at * self.classes + class] = self.given[at];
         }
-        self.settle(class, |account, slots| {
+        self.settle(each(asking), class, |account, slots| {
             if slots > 0 {
                 account.volume = account.volume.saturating_sub(u64::from(account.payload) * u64::from(slots));
             }
@@ -525,19 +556,26 @@ impl Controller {
     /// Places slots one after the other, from the candidate at `start` on.
     fn place(&self, start: usize, plan: &mut Plan) {
         let mut first = 0;
-        for at in (start..self.total.len()).chain(0..start) {
-            let total = self.total[at];
-            if total > 0 && at < self.known {
-                let (terminal, control) = (self.candidates[at], self.control[at]);
-                let payload = self.accounts[terminal as usize * self.classes].payload;
-                let (choice, slots) = (self.choices[terminal as usize], total - control);
-                let mut volume = [0; CLASSES];
-                volume.iter_mut().zip(&self.volume[at * self.classes..][..self.classes]).for_each(|(of, n)| *of = *n);
-                plan.grants.push(Grant { terminal, first, control, slots, volume, payload, choice });
+        for places in [start..self.total.len(), 0..start] {
+            for at in places {
+                let total = self.total[at];
+                if total > 0 && at < self.known {
+                    let (terminal, control) = (self.candidates[at], self.control[at]);
+                    let payload = self.accounts[terminal as usize * self.classes].payload;
+                    let (choice, slots) = (self.choices[terminal as usize], total - control);
+                    let mut volume = [0; CLASSES];
+                    volume[..self.classes].copy_from_slice(&self.volume[at * self.classes..][..self.classes]);
+                    plan.grants.push(Grant { terminal, first, control, slots, volume, payload, choice });
+                }
+                first += total;
             }
-            first += total;
         }
     }
+}
+
+/// Returns places as indices.
+fn each(places: &[u32]) -> impl Iterator<Item = usize> + '_ {
+    places.iter().map(|at| *at as usize)
 }
 
 /// Returns the credit of a superframe at a rate in bit/s, in 1e-9 bit.
@@ -547,7 +585,13 @@ fn growth(rate: u64, superframe_ps: u64) -> u64 {
 
 /// Returns the bursts of this cost that a credit buys, at most `most`.
 fn affordable(credit: u64, cost: u64, most: u32) -> u32 {
-    (credit / cost.max(1)).min(u64::from(most)) as u32
+    // The credit of a constant rate is often that of one burst, and a division takes long.
+    let bursts = match credit.checked_sub(cost) {
+        None => 0,
+        Some(rest) if rest < cost => 1,
+        Some(_) => credit / cost.max(1),
+    };
+    bursts.min(u64::from(most)) as u32
 }
 
 /// Returns what is left of a credit after `slots` bursts of this cost, at most the cost of `most` bursts.

@@ -7,7 +7,7 @@ use super::outages::Outages;
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::spec::{Link as Spec, Medium, MediumKind, Terminal};
-use bentpipe_units::{Rate, Time};
+use bentpipe_units::Time;
 
 /// Service of a link. One box, so that a link takes no more lines of the cache. None: each packet is sent once, at the rate.
 #[derive(Clone, Debug)]

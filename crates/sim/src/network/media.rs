@@ -109,7 +109,12 @@ impl MediumState {
         };
         let of_links = MediumGrants::of(self.links.iter().enumerate().filter_map(of).collect());
         let log_ons = (self.plan.log_ons(), self.plan.grid().superframe().as_secs_f64());
-        MediumGrants { counters: self.plan.counters(), log_ons, bursts: self.plan.granted_bursts().collect(), ..of_links }
+        MediumGrants {
+            counters: self.plan.counters(),
+            log_ons,
+            bursts: self.plan.granted_bursts().collect(),
+            ..of_links
+        }
     }
 }
 
