@@ -563,8 +563,12 @@ impl Controller {
                     let (terminal, control) = (self.candidates[at], self.control[at]);
                     let payload = self.accounts[terminal as usize * self.classes].payload;
                     let (choice, slots) = (self.choices[terminal as usize], total - control);
+                    // One class is frequent.
                     let mut volume = [0; CLASSES];
-                    volume[..self.classes].copy_from_slice(&self.volume[at * self.classes..][..self.classes]);
+                    match &self.volume[at * self.classes..][..self.classes] {
+                        [only] => volume[0] = *only,
+                        all => volume[..all.len()].copy_from_slice(all),
+                    }
                     plan.grants.push(Grant { terminal, first, control, slots, volume, payload, choice });
                 }
                 first += total;
