@@ -3,22 +3,21 @@
 //! Phases share what the phases before them leave: control slots, constant rates, guaranteed parts of rates asked for,
 //! these rates, volumes, free capacity. Each phase of requests serves one class after the other. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
 //!
-//! Only [`candidates`](Controller::candidates) take part in a plan: terminals with a control slot, an open request, or the
+//! Only [`Candidates`] take part in a plan: terminals with a control slot, an open request, or the
 //! credit of a constant rate for a burst. So an idle terminal costs little in most superframes, and nothing without such a
 //! rate.
 
+mod account;
 mod filling;
 #[cfg(test)]
 mod tests;
 
 use crate::requests::Request;
 use crate::set::Set;
-use crate::terminal::{Access, Capacity, CLASSES};
+use crate::terminal::{Access, CLASSES};
+use account::{affordable, paid, Account, BIT};
 use core::ops::Range;
 use filling::fill;
-
-/// Credit of one bit: rates times superframes are whole multiples of 1e-9 bit.
-const BIT: u64 = 1_000_000_000;
 
 /// Bytes of a plan, and of each slot in it (TBTP2 with identifiers of 24 bits).
 const PLAN_BYTES: u64 = 11;
@@ -30,83 +29,6 @@ pub(crate) enum Left {
     Unused,
     ToAsking,
     ToAll,
-}
-
-/// A request class of a terminal at the controller.
-#[derive(Clone, Copy, Debug, Default)]
-struct Account {
-    /// Bytes of a burst, and the credit that it costs. 0 if the terminal cannot send.
-    payload: u32,
-    cost: u64,
-    /// Growth of the constant rate's credit per superframe.
-    constant: u64,
-    constant_credit: u64,
-    /// Growth of the requested rate's credit per superframe.
-    rate: u64,
-    rate_credit: u64,
-    rate_until: u64,
-    is_new: bool,
-    /// Growth of the credit for its guaranteed part.
-    guaranteed: u64,
-    guaranteed_credit: u64,
-    /// Bytes asked for and not granted.
-    volume: u64,
-    volume_until: u64,
-}
-
-impl Account {
-    fn new(capacity: Capacity, superframe_ps: u64) -> Self {
-        let [constant, guaranteed] =
-            [capacity.constant, capacity.guaranteed].map(|rate| growth(rate.as_bps(), superframe_ps));
-        Self { constant, guaranteed, ..Self::default() }
-    }
-
-    /// The bytes asked for and not granted, without lapsed requests.
-    fn volume_at(&self, superframe: u64) -> u64 {
-        if superframe < self.volume_until {
-            self.volume
-        } else {
-            0
-        }
-    }
-
-    /// Whether a request is open, which may bring slots. With `Left::ToAsking`, answered requests count until they lapse.
-    fn is_open(&self, now: u64, left: Left) -> bool {
-        self.rate > 0 || self.volume > 0 || (left == Left::ToAsking && now < self.volume_until)
-    }
-
-    /// Adds a superframe to the credit of the constant rate. Returns whether it pays a burst. A terminal that cannot send gets
-    /// no credit.
-    fn grow_constant(&mut self) -> bool {
-        if self.payload == 0 {
-            return false;
-        }
-        self.constant_credit = self.constant_credit.saturating_add(self.constant);
-        self.constant_credit >= self.cost
-    }
-
-    /// Adds a superframe to the credits of the rate asked for. A new rate begins with the credit of one burst.
-    fn grow_rate(&mut self) {
-        if self.rate == 0 {
-            return;
-        }
-        let first = core::mem::take(&mut self.is_new).then_some(self.cost);
-        self.rate_credit = first.unwrap_or(self.rate_credit.saturating_add(self.rate));
-        let part = self.rate.min(self.guaranteed);
-        if part > 0 {
-            self.guaranteed_credit = first.unwrap_or(self.guaranteed_credit.saturating_add(part));
-        }
-    }
-
-    /// Drops lapsed requests.
-    fn lapse(&mut self, superframe: u64) {
-        if superframe >= self.rate_until {
-            (self.rate, self.rate_credit, self.guaranteed_credit, self.is_new) = (0, 0, 0, false);
-        }
-        if superframe >= self.volume_until {
-            self.volume = 0;
-        }
-    }
 }
 
 /// Slots of a terminal in a superframe: consecutive positions, carrier after carrier.
@@ -142,6 +64,19 @@ impl Plan {
     }
 }
 
+/// Terminals that may get slots in the superframe of a plan.
+#[derive(Clone, Debug)]
+struct Candidates {
+    /// Those with open requests, with the credit of a constant rate for a burst, or with free slots.
+    ready: Set,
+    /// These and those with control slots, rising. Other users follow.
+    list: Vec<u32>,
+    /// Count without other users.
+    known: usize,
+    /// Places of those with open requests.
+    asking: Vec<u32>,
+}
+
 /// The controller of a medium.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
@@ -163,15 +98,9 @@ pub(crate) struct Controller {
     left: Left,
     /// Terminals that get slots without a request.
     standing: Set,
-    /// Terminals with open requests, and these with others that may get slots in the superframe of a plan.
+    /// Terminals with open requests.
     open: Set,
-    ready: Set,
-    /// Terminals that may get slots in the superframe of a plan, rising. Other users follow.
-    candidates: Vec<u32>,
-    /// Candidates without other users.
-    known: usize,
-    /// Places of the candidates with open requests.
-    asking: Vec<u32>,
+    candidates: Candidates,
     /// For each candidate: its weight, the slots that it wants and gets in a phase, control slots, and all slots.
     turns: Vec<u32>,
     wants: Vec<u32>,
@@ -227,10 +156,7 @@ impl Controller {
             persistence,
             left,
             open: Set::of(terminals.len()),
-            ready: Set::of(terminals.len()),
-            candidates: Vec::new(),
-            known: 0,
-            asking: Vec::new(),
+            candidates: Candidates { ready: Set::of(terminals.len()), list: Vec::new(), known: 0, asking: Vec::new() },
             turns: Vec::new(),
             wants: Vec::new(),
             given: Vec::new(),
@@ -281,7 +207,7 @@ impl Controller {
         let account = &mut self.accounts[terminal * self.classes + class];
         account.lapse(superframe);
         if let Some(rate) = request.rate {
-            let rate = growth(rate.as_bps(), self.superframe_ps);
+            let rate = account::growth(rate.as_bps(), self.superframe_ps);
             account.is_new = rate > 0 && (account.is_new || account.rate == 0);
             if rate == 0 {
                 (account.rate_credit, account.guaranteed_credit) = (0, 0);
@@ -340,18 +266,18 @@ impl Controller {
             is_open
         });
         self.grow_constant_rates();
-        self.ready.list(self.due(governed), &mut self.candidates);
+        self.candidates.ready.list(self.due(governed), &mut self.candidates.list);
         plan.grants.clear();
-        if self.candidates.is_empty() {
+        if self.candidates.list.is_empty() {
             return;
         }
-        self.known = self.candidates.len();
+        self.candidates.known = self.candidates.list.len();
         let asking = self.places_of_open();
         let all = self.choices.len() as u32 + others;
         self.turns.clear();
-        self.turns.extend(self.candidates.iter().map(|&n| self.weights[n as usize]));
-        self.candidates.extend(self.choices.len() as u32..all);
-        let count = self.candidates.len();
+        self.turns.extend(self.candidates.list.iter().map(|&n| self.weights[n as usize]));
+        self.candidates.list.extend(self.choices.len() as u32..all);
+        let count = self.candidates.list.len();
         self.turns.resize(count, 1);
         for slots in [&mut self.wants, &mut self.given, &mut self.control, &mut self.total] {
             slots.clear();
@@ -361,7 +287,7 @@ impl Controller {
         self.volume.resize(count * self.classes, 0);
         // One terminal later in each superframe.
         let first = (governed % u64::from(all)) as u32;
-        let start = self.candidates.partition_point(|&n| n < first) % count;
+        let start = self.candidates.list.partition_point(|&n| n < first) % count;
         let mut left = self.capacity;
         if self.control_every.is_some() {
             left = self.control_phase(governed, start, left);
@@ -371,7 +297,7 @@ impl Controller {
         }
         // Without open requests, no candidate and no other terminal wants anything in the next phases.
         if self.open.is_empty() && self.left != Left::ToAll && others == 0 {
-            self.asking = asking;
+            self.candidates.asking = asking;
             return self.place(start, plan);
         }
         if self.has_guarantees {
@@ -382,7 +308,7 @@ impl Controller {
             left = (0..self.classes).fold(left, |left, class| self.rate_phase(&asking, class, false, start, left));
         }
         left = (0..self.classes).fold(left, |left, class| self.volume_phase(&asking, class, start, left));
-        self.asking = asking;
+        self.candidates.asking = asking;
         if self.left != Left::Unused && left > 0 {
             self.free_phase(now, start, left);
         }
@@ -401,11 +327,11 @@ impl Controller {
     /// Returns the places of the candidates with open requests. The accounts of others have no rate, no credit of a rate and no
     /// volume.
     fn places_of_open(&mut self) -> Vec<u32> {
-        let mut places = core::mem::take(&mut self.asking);
+        let mut places = core::mem::take(&mut self.candidates.asking);
         places.clear();
         let mut at = 0;
         for n in self.open.iter() {
-            while self.candidates[at] < n as u32 {
+            while self.candidates.list[at] < n as u32 {
                 at += 1;
             }
             places.push(at as u32);
@@ -415,8 +341,8 @@ impl Controller {
 
     fn control_phase(&mut self, governed: u64, start: usize, left: u32) -> u32 {
         let due = self.due(governed);
-        let from = self.candidates.partition_point(|n| *n < due.start);
-        for (want, n) in self.wants[from..].iter_mut().zip(&self.candidates[from..]) {
+        let from = self.candidates.list.partition_point(|n| *n < due.start);
+        for (want, n) in self.wants[from..].iter_mut().zip(&self.candidates.list[from..]) {
             if !due.contains(n) {
                 break;
             }
@@ -435,10 +361,10 @@ impl Controller {
         class: usize,
         mut of: impl FnMut(&mut Account, u32) -> u32,
     ) {
-        let Self { candidates, accounts, classes, slots, total, wants, .. } = self;
+        let Self { candidates: Candidates { list, .. }, accounts, classes, slots, total, wants, .. } = self;
         wants.fill(0);
         for at in places {
-            let account = &mut accounts[candidates[at] as usize * *classes + class];
+            let account = &mut accounts[list[at] as usize * *classes + class];
             if account.payload > 0 {
                 wants[at] = of(account, *slots - total[at]);
             }
@@ -447,16 +373,16 @@ impl Controller {
 
     /// Gives the candidates at these places their slots for a class in a phase.
     fn settle(&mut self, places: impl Iterator<Item = usize>, class: usize, mut of: impl FnMut(&mut Account, u32)) {
-        let Self { candidates, accounts, classes, given, .. } = self;
+        let Self { candidates: Candidates { list, .. }, accounts, classes, given, .. } = self;
         for at in places {
-            of(&mut accounts[candidates[at] as usize * *classes + class], given[at]);
+            of(&mut accounts[list[at] as usize * *classes + class], given[at]);
         }
     }
 
     /// Adds a superframe to the credits of constant rates. Terminals whose credit pays a burst are ready for the plan, and all
     /// that get free slots.
     fn grow_constant_rates(&mut self) {
-        let Self { accounts, classes, open, ready, has_standing, left, .. } = self;
+        let Self { accounts, classes, open, candidates: Candidates { ready, .. }, has_standing, left, .. } = self;
         ready.become_copy(open);
         if !*has_standing {
             return;
@@ -473,9 +399,11 @@ impl Controller {
     }
 
     fn constant_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
-        self.want(0..self.known, class, |account, room| affordable(account.constant_credit, account.cost, room));
+        self.want(0..self.candidates.known, class, |account, room| {
+            affordable(account.constant_credit, account.cost, room)
+        });
         let (left, most) = (self.share(start, left), self.slots);
-        self.settle(0..self.known, class, |account, slots| {
+        self.settle(0..self.candidates.known, class, |account, slots| {
             account.constant_credit = paid(account.constant_credit, account.cost, slots, most);
         });
         left
@@ -518,7 +446,7 @@ impl Controller {
             volume => volume.div_ceil(u64::from(account.payload)).min(u64::from(room)) as u32,
         });
         if class == 0 {
-            self.wants[self.known..].fill(self.slots);
+            self.wants[self.candidates.known..].fill(self.slots);
         }
         let left = self.share(start, left);
         for at in each(asking) {
@@ -534,8 +462,8 @@ impl Controller {
 
     fn free_phase(&mut self, now: u64, start: usize, left: u32) {
         self.wants.fill(0);
-        for at in 0..self.known {
-            let accounts = &self.accounts[self.candidates[at] as usize * self.classes..][..self.classes];
+        for at in 0..self.candidates.known {
+            let accounts = &self.accounts[self.candidates.list[at] as usize * self.classes..][..self.classes];
             let is_asking = |account: &Account| account.rate > 0 || now < account.volume_until;
             if accounts[0].payload > 0 && (self.left == Left::ToAll || accounts.iter().any(is_asking)) {
                 self.wants[at] = self.slots - self.total[at];
@@ -559,8 +487,8 @@ impl Controller {
         for places in [start..self.total.len(), 0..start] {
             for at in places {
                 let total = self.total[at];
-                if total > 0 && at < self.known {
-                    let (terminal, control) = (self.candidates[at], self.control[at]);
+                if total > 0 && at < self.candidates.known {
+                    let (terminal, control) = (self.candidates.list[at], self.control[at]);
                     let payload = self.accounts[terminal as usize * self.classes].payload;
                     let (choice, slots) = (self.choices[terminal as usize], total - control);
                     // One class is frequent.
@@ -580,29 +508,4 @@ impl Controller {
 /// Returns places as indices.
 fn each(places: &[u32]) -> impl Iterator<Item = usize> + '_ {
     places.iter().map(|at| *at as usize)
-}
-
-/// Returns the credit of a superframe at a rate in bit/s, in 1e-9 bit.
-fn growth(rate: u64, superframe_ps: u64) -> u64 {
-    u64::try_from(u128::from(rate) * u128::from(superframe_ps) / 1000).unwrap_or(u64::MAX)
-}
-
-/// Returns the bursts of this cost that a credit buys, at most `most`.
-fn affordable(credit: u64, cost: u64, most: u32) -> u32 {
-    // The credit of a constant rate is often that of one burst, and a division takes long.
-    let bursts = match credit.checked_sub(cost) {
-        None => 0,
-        Some(rest) if rest < cost => 1,
-        Some(_) => credit / cost.max(1),
-    };
-    bursts.min(u64::from(most)) as u32
-}
-
-/// Returns what is left of a credit after `slots` bursts of this cost, at most the cost of `most` bursts.
-fn paid(credit: u64, cost: u64, slots: u32, most: u32) -> u64 {
-    if credit == 0 {
-        return 0;
-    }
-    let left = if slots > 0 { credit.saturating_sub(cost.saturating_mul(slots.into())) } else { credit };
-    left.min(cost.saturating_mul(most.into()))
 }
