@@ -27,6 +27,7 @@ fn main() {
     let free = MfTdma { free: Free::All, ..medium.clone() };
     for (name, medium, access, backlog) in [
         ("idle, volume", &medium, volume, 0),
+        ("idle, constant, rate and volume", &medium, all, 0),
         ("busy, volume", &medium, volume, 20_000),
         ("busy, rate and volume", &medium, rate, 20_000),
         ("busy, constant, rate and volume", &medium, all, 20_000),

@@ -79,6 +79,11 @@ impl Choice {
         }
     }
 
+    /// Whether reports of this signal keep the choice.
+    pub(crate) fn keeps(&self, reported_db: f64) -> bool {
+        self.steady_db == Some(reported_db)
+    }
+
     /// Returns the index chosen. `None` if the signal is too weak for all.
     pub fn chosen(self) -> Option<usize> {
         self.chosen

@@ -13,7 +13,8 @@
 //!
 //! 1. serves each link of [`SlottedMedium::visits`] up to this instant, and writes a [`Demand`] per terminal: the bytes
 //!    that wait, the bytes that came since the last superframe, and the signal at the controller. The other terminals
-//!    sleep until packets come ([`SlottedMedium::wake`]);
+//!    sleep until packets come. Before such a packet, [`SlottedMedium::wake`] opens the windows that its terminal has in
+//!    this superframe;
 //! 2. calls [`SlottedMedium::advance`] with the demands. It reads requests that have arrived, plans, opens the windows of
 //!    this superframe and takes the requests that leave in it;
 //! 3. gives the [`SlottedMedium::windows`] of each terminal in [`SlottedMedium::opened`] to the [`Packer`] of its link

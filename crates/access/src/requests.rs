@@ -131,6 +131,11 @@ impl Rules {
     }
 }
 
+/// Returns the bytes of a promised rate in idle times that count.
+fn ahead(rules: &Rules, promised: u64) -> f64 {
+    promised as f64 / 8.0 * rules.ahead_s
+}
+
 /// The last values of a quantity, one per superframe, and their sum.
 #[derive(Clone, Debug, Default)]
 struct Recent {
@@ -347,8 +352,8 @@ impl Asking {
             return None;
         }
         // The rate of a request carries R later.
-        let promised = (self.constant + self.rates.oldest(superframe)) as f64 / 8.0;
-        let (carried, ahead) = (promised * rules.superframe_s, promised * rules.ahead_s);
+        let promised = self.constant + self.rates.oldest(superframe);
+        let (carried, ahead) = (promised as f64 / 8.0 * rules.superframe_s, ahead(rules, promised));
         self.uncovered = (self.uncovered - carried).max(-ahead) + rules.with_overhead(arrived) as f64;
         if self.asked > 0 && superframe >= self.asked_at + rules.patience() {
             (self.asked, self.is_absolute) = (0, true);
@@ -368,9 +373,10 @@ impl Asking {
     }
 
     /// Whether no superframe changes its state before a packet comes.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self, rules: &Rules) -> bool {
         let is_forgotten = self.asked == 0 && self.rate == 0 && self.rates.sum == 0 && self.arrivals.sum == 0;
-        is_forgotten && self.constant == 0 && self.random_at.is_none() && self.lost == 0
+        let is_ahead = self.constant == 0 || !self.volume_based || self.uncovered <= -ahead(rules, self.constant);
+        is_forgotten && is_ahead && self.random_at.is_none() && self.lost == 0
     }
 
     /// Returns the requests by random access in a row that were lost.

@@ -82,6 +82,8 @@ pub struct Demand {
     pub is_up: bool,
     /// The time until which it stays up, or down. [`Time::NEVER`]: until the end.
     pub until: Time,
+    /// The time until which its signal stays, and only the medium reads its bursts while no packet comes.
+    pub steady: Time,
     /// Requests that another medium hands over, for a terminal that comes up.
     pub handed: Option<Asked>,
 }
@@ -91,7 +93,7 @@ impl Demand {
     pub fn of(backlog: u64, arrived: u64, es_n0_db: f64) -> Self {
         let mut waiting = [Waiting::default(); CLASSES];
         waiting[0] = Waiting { backlog, arrived };
-        Self { waiting, es_n0_db, is_up: true, until: Time::NEVER, handed: None }
+        Self { waiting, es_n0_db, is_up: true, until: Time::NEVER, steady: Time::NEVER, handed: None }
     }
 
     /// Returns the bytes that wait.

@@ -1,5 +1,5 @@
 //! The terminals that a medium visits in a superframe. The others sleep: they have no backlog and no open request, and
-//! their link stays up or down, so a visit would change nothing.
+//! their link stays up or down, so a visit would change nothing. The bursts of a constant rate go on while a terminal sleeps.
 
 use crate::set::Set;
 use core::cmp::Reverse;
@@ -15,6 +15,8 @@ pub(crate) struct Visits {
     alarms: BinaryHeap<Reverse<(u64, u32)>>,
     /// Terminals of the superframe that is about to open, or was opened last, rising.
     visited: Vec<u32>,
+    /// Terminals that are visited asleep, too.
+    due: Range<u32>,
     /// Whether the list is that of the superframe about to open.
     is_chosen: bool,
 }
@@ -23,23 +25,24 @@ impl Visits {
     /// All terminals are awake.
     pub(crate) fn all(terminals: usize) -> Self {
         let awake = Set::all(terminals);
-        Self { terminals, awake, alarms: BinaryHeap::new(), visited: Vec::new(), is_chosen: false }
+        Self { terminals, awake, alarms: BinaryHeap::new(), visited: Vec::new(), due: 0..0, is_chosen: false }
     }
 
-    /// Chooses the terminals to visit in a superframe: those awake, `standing` ones and those of `due`.
-    pub(crate) fn choose(&mut self, superframe: u64, due: Range<u32>, standing: &Set) {
+    /// Chooses the terminals to visit in a superframe: those awake and those of `due`.
+    pub(crate) fn choose(&mut self, superframe: u64, due: Range<u32>) {
         while let Some(&Reverse((_, terminal))) = self.alarms.peek().filter(|alarm| alarm.0 .0 <= superframe) {
             self.alarms.pop();
             self.wake(terminal as usize);
         }
-        self.awake.join(standing, due, &mut self.visited);
-        self.is_chosen = true;
+        self.awake.list(due.clone(), &mut self.visited);
+        (self.due, self.is_chosen) = (due, true);
     }
 
     /// Visits all terminals if none were chosen. The next superframe chooses again.
     pub(crate) fn begin(&mut self) {
         if !core::mem::take(&mut self.is_chosen) {
             self.awake.insert_all(self.terminals);
+            self.alarms.clear();
             self.visited.clear();
             self.visited.extend(0..self.terminals as u32);
         }
@@ -68,6 +71,11 @@ impl Visits {
     pub(crate) fn sleep(&mut self, terminal: usize, alarm: Option<u64>) {
         self.awake.remove(terminal);
         self.alarms.extend(alarm.map(|at| Reverse((at, terminal as u32))));
+    }
+
+    /// Whether a terminal is visited in the superframe that opens.
+    pub(crate) fn has(&self, terminal: u32) -> bool {
+        self.due.contains(&terminal) || self.awake.contains(terminal as usize)
     }
 
     pub(crate) fn is_awake(&self, terminal: usize) -> bool {

@@ -28,6 +28,8 @@ const LAN: &str = include_str!("cases/lan.toml");
 /// Datagrams of 1,000 terminals on a return link with grants, and over plain links.
 const TERMINALS: &str = include_str!("cases/terminals.toml");
 const PLAIN: &str = include_str!("cases/plain.toml");
+/// The same medium, nearly idle, with constant rates.
+const IDLE: &str = include_str!("cases/idle.toml");
 /// REFWA at the bottleneck's node.
 const REFWA: &str = concat!(include_str!("cases/s1.toml"), "\n[node.sat1]\nmiddlebox = [{ kind = \"refwa\" }]\n");
 /// Bursts over which CPU time is averaged, of which the best counts: on a shared machine the others measure the neighbours.
@@ -235,6 +237,15 @@ const CASES: &[Case] = &[
         file: Text::File(PLAIN),
         sets: &[],
         budget_ms: f64::INFINITY,
+        ns: None,
+        is_counted: true,
+    },
+    Case {
+        // 2 s for an hour.
+        name: "1,000 idle terminals",
+        file: Text::File(IDLE),
+        sets: &[],
+        budget_ms: 34.0,
         ns: None,
         is_counted: true,
     },

@@ -3,21 +3,21 @@
 //! Phases share what the phases before them leave: control slots, constant rates, guaranteed parts of rates asked for,
 //! these rates, volumes, free capacity. Each phase of requests serves one class after the other. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
 //!
-//! Only [`candidates`](Controller::candidates) take part in a plan: terminals with a control slot, a constant rate or an
-//! open request. So an idle terminal costs nothing in most superframes.
+//! Only [`Candidates`] take part in a plan: terminals with a control slot, an open request, or the
+//! credit of a constant rate for a burst. So an idle terminal costs little in most superframes, and nothing without such a
+//! rate.
 
+mod account;
 mod filling;
 #[cfg(test)]
 mod tests;
 
 use crate::requests::Request;
 use crate::set::Set;
-use crate::terminal::{Access, Capacity, CLASSES};
+use crate::terminal::{Access, CLASSES};
+use account::{affordable, paid, Account, BIT};
 use core::ops::Range;
 use filling::fill;
-
-/// Credit of one bit: rates times superframes are whole multiples of 1e-9 bit.
-const BIT: u64 = 1_000_000_000;
 
 /// Bytes of a plan, and of each slot in it (TBTP2 with identifiers of 24 bits).
 const PLAN_BYTES: u64 = 11;
@@ -29,73 +29,6 @@ pub(crate) enum Left {
     Unused,
     ToAsking,
     ToAll,
-}
-
-/// A request class of a terminal at the controller.
-#[derive(Clone, Copy, Debug, Default)]
-struct Account {
-    /// Bytes of a burst, and the credit that it costs. 0 if the terminal cannot send.
-    payload: u32,
-    cost: u64,
-    /// Growth of the constant rate's credit per superframe.
-    constant: u64,
-    constant_credit: u64,
-    /// Growth of the requested rate's credit per superframe.
-    rate: u64,
-    rate_credit: u64,
-    rate_until: u64,
-    is_new: bool,
-    /// Growth of the credit for its guaranteed part.
-    guaranteed: u64,
-    guaranteed_credit: u64,
-    /// Bytes asked for and not granted.
-    volume: u64,
-    volume_until: u64,
-}
-
-impl Account {
-    fn new(capacity: Capacity, superframe_ps: u64) -> Self {
-        let [constant, guaranteed] =
-            [capacity.constant, capacity.guaranteed].map(|rate| growth(rate.as_bps(), superframe_ps));
-        Self { constant, guaranteed, ..Self::default() }
-    }
-
-    /// The bytes asked for and not granted, without lapsed requests.
-    fn volume_at(&self, superframe: u64) -> u64 {
-        if superframe < self.volume_until {
-            self.volume
-        } else {
-            0
-        }
-    }
-
-    /// Whether a request is open, which may bring slots. With `Left::ToAsking`, answered requests count until they lapse.
-    fn is_open(&self, now: u64, left: Left) -> bool {
-        self.rate > 0 || self.volume > 0 || (left == Left::ToAsking && now < self.volume_until)
-    }
-
-    /// Adds a superframe to the credits of the rate asked for. A new rate begins with the credit of one burst.
-    fn grow_rate(&mut self) {
-        if self.rate == 0 {
-            return;
-        }
-        let first = core::mem::take(&mut self.is_new).then_some(self.cost);
-        self.rate_credit = first.unwrap_or(self.rate_credit.saturating_add(self.rate));
-        let part = self.rate.min(self.guaranteed);
-        if part > 0 {
-            self.guaranteed_credit = first.unwrap_or(self.guaranteed_credit.saturating_add(part));
-        }
-    }
-
-    /// Drops lapsed requests.
-    fn lapse(&mut self, superframe: u64) {
-        if superframe >= self.rate_until {
-            (self.rate, self.rate_credit, self.guaranteed_credit, self.is_new) = (0, 0, 0, false);
-        }
-        if superframe >= self.volume_until {
-            self.volume = 0;
-        }
-    }
 }
 
 /// Slots of a terminal in a superframe: consecutive positions, carrier after carrier.
@@ -131,6 +64,19 @@ impl Plan {
     }
 }
 
+/// Terminals that may get slots in the superframe of a plan.
+#[derive(Clone, Debug)]
+struct Candidates {
+    /// Those with open requests, with the credit of a constant rate for a burst, or with free slots.
+    ready: Set,
+    /// These and those with control slots, rising. Other users follow.
+    list: Vec<u32>,
+    /// Count without other users.
+    known: usize,
+    /// Places of those with open requests.
+    asking: Vec<u32>,
+}
+
 /// The controller of a medium.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
@@ -154,10 +100,7 @@ pub(crate) struct Controller {
     standing: Set,
     /// Terminals with open requests.
     open: Set,
-    /// Terminals that may get slots in the superframe of a plan, rising. Other users follow.
-    candidates: Vec<u32>,
-    /// Candidates without other users.
-    known: usize,
+    candidates: Candidates,
     /// For each candidate: its weight, the slots that it wants and gets in a phase, control slots, and all slots.
     turns: Vec<u32>,
     wants: Vec<u32>,
@@ -213,8 +156,7 @@ impl Controller {
             persistence,
             left,
             open: Set::of(terminals.len()),
-            candidates: Vec::new(),
-            known: 0,
+            candidates: Candidates { ready: Set::of(terminals.len()), list: Vec::new(), known: 0, asking: Vec::new() },
             turns: Vec::new(),
             wants: Vec::new(),
             given: Vec::new(),
@@ -240,14 +182,14 @@ impl Controller {
         self.left == Left::ToAll || accounts.iter().any(|account| account.constant > 0 || account.rate > 0)
     }
 
-    /// Returns the terminals that get slots without a request.
-    pub(crate) fn standing(&self) -> &Set {
-        &self.standing
+    /// Whether a terminal gets slots without a request.
+    pub(crate) fn is_standing(&self, terminal: usize) -> bool {
+        self.standing.contains(terminal)
     }
 
-    /// Whether a terminal may get slots of a later plan without a new request.
+    /// Whether a terminal may get slots of a later plan for its earlier requests.
     pub(crate) fn is_open(&self, terminal: usize) -> bool {
-        self.open.contains(terminal) || self.standing.contains(terminal)
+        self.open.contains(terminal)
     }
 
     /// Sets the waveform of a terminal's bursts, and their bytes.
@@ -265,7 +207,7 @@ impl Controller {
         let account = &mut self.accounts[terminal * self.classes + class];
         account.lapse(superframe);
         if let Some(rate) = request.rate {
-            let rate = growth(rate.as_bps(), self.superframe_ps);
+            let rate = account::growth(rate.as_bps(), self.superframe_ps);
             account.is_new = rate > 0 && (account.is_new || account.rate == 0);
             if rate == 0 {
                 (account.rate_credit, account.guaranteed_credit) = (0, 0);
@@ -323,17 +265,19 @@ impl Controller {
             }
             is_open
         });
-        self.open.join(&self.standing, self.due(governed), &mut self.candidates);
+        self.grow_constant_rates();
+        self.candidates.ready.list(self.due(governed), &mut self.candidates.list);
         plan.grants.clear();
-        if self.candidates.is_empty() {
+        if self.candidates.list.is_empty() {
             return;
         }
-        self.known = self.candidates.len();
+        self.candidates.known = self.candidates.list.len();
+        let asking = self.places_of_open();
         let all = self.choices.len() as u32 + others;
         self.turns.clear();
-        self.turns.extend(self.candidates.iter().map(|&n| self.weights[n as usize]));
-        self.candidates.extend(self.choices.len() as u32..all);
-        let count = self.candidates.len();
+        self.turns.extend(self.candidates.list.iter().map(|&n| self.weights[n as usize]));
+        self.candidates.list.extend(self.choices.len() as u32..all);
+        let count = self.candidates.list.len();
         self.turns.resize(count, 1);
         for slots in [&mut self.wants, &mut self.given, &mut self.control, &mut self.total] {
             slots.clear();
@@ -343,7 +287,7 @@ impl Controller {
         self.volume.resize(count * self.classes, 0);
         // One terminal later in each superframe.
         let first = (governed % u64::from(all)) as u32;
-        let start = self.candidates.partition_point(|&n| n < first) % count;
+        let start = self.candidates.list.partition_point(|&n| n < first) % count;
         let mut left = self.capacity;
         if self.control_every.is_some() {
             left = self.control_phase(governed, start, left);
@@ -351,14 +295,20 @@ impl Controller {
         if self.has_standing {
             left = (0..self.classes).fold(left, |left, class| self.constant_phase(class, start, left));
         }
+        // Without open requests, no candidate and no other terminal wants anything in the next phases.
+        if self.open.is_empty() && self.left != Left::ToAll && others == 0 {
+            self.candidates.asking = asking;
+            return self.place(start, plan);
+        }
         if self.has_guarantees {
-            self.grow_rates();
-            left = (0..self.classes).fold(left, |left, class| self.rate_phase(class, true, start, left));
+            self.grow_rates(&asking);
+            left = (0..self.classes).fold(left, |left, class| self.rate_phase(&asking, class, true, start, left));
         }
         if self.has_rates {
-            left = (0..self.classes).fold(left, |left, class| self.rate_phase(class, false, start, left));
+            left = (0..self.classes).fold(left, |left, class| self.rate_phase(&asking, class, false, start, left));
         }
-        left = (0..self.classes).fold(left, |left, class| self.volume_phase(class, start, left));
+        left = (0..self.classes).fold(left, |left, class| self.volume_phase(&asking, class, start, left));
+        self.candidates.asking = asking;
         if self.left != Left::Unused && left > 0 {
             self.free_phase(now, start, left);
         }
@@ -374,10 +324,25 @@ impl Controller {
         }
     }
 
+    /// Returns the places of the candidates with open requests. The accounts of others have no rate, no credit of a rate and no
+    /// volume.
+    fn places_of_open(&mut self) -> Vec<u32> {
+        let mut places = core::mem::take(&mut self.candidates.asking);
+        places.clear();
+        let mut at = 0;
+        for n in self.open.iter() {
+            while self.candidates.list[at] < n as u32 {
+                at += 1;
+            }
+            places.push(at as u32);
+        }
+        places
+    }
+
     fn control_phase(&mut self, governed: u64, start: usize, left: u32) -> u32 {
         let due = self.due(governed);
-        let from = self.candidates.partition_point(|n| *n < due.start);
-        for (want, n) in self.wants[from..].iter_mut().zip(&self.candidates[from..]) {
+        let from = self.candidates.list.partition_point(|n| *n < due.start);
+        for (want, n) in self.wants[from..].iter_mut().zip(&self.candidates.list[from..]) {
             if !due.contains(n) {
                 break;
             }
@@ -388,41 +353,66 @@ impl Controller {
         left
     }
 
-    /// Sets the slots that each candidate wants for a class in a phase. `of` has the slots that the terminal may still get.
-    fn want(&mut self, class: usize, mut of: impl FnMut(&mut Account, u32) -> u32) {
-        let Self { candidates, known, accounts, classes, slots, total, wants, .. } = self;
-        let (wants, others) = wants.split_at_mut(*known);
-        others.fill(0);
-        for ((want, total), n) in wants.iter_mut().zip(total).zip(candidates) {
-            let account = &mut accounts[*n as usize * *classes + class];
-            *want = if account.payload > 0 { of(account, *slots - *total) } else { 0 };
+    /// Sets the slots that the candidates at these places want for a class in a phase. The others want none. `of` has the slots
+    /// that the terminal may still get.
+    fn want(
+        &mut self,
+        places: impl Iterator<Item = usize>,
+        class: usize,
+        mut of: impl FnMut(&mut Account, u32) -> u32,
+    ) {
+        let Self { candidates: Candidates { list, .. }, accounts, classes, slots, total, wants, .. } = self;
+        wants.fill(0);
+        for at in places {
+            let account = &mut accounts[list[at] as usize * *classes + class];
+            if account.payload > 0 {
+                wants[at] = of(account, *slots - total[at]);
+            }
         }
     }
 
-    /// Gives each candidate its slots for a class in a phase.
-    fn settle(&mut self, class: usize, mut of: impl FnMut(&mut Account, u32)) {
-        let Self { candidates, known, accounts, classes, given, .. } = self;
-        for (n, given) in candidates[..*known].iter().zip(given) {
-            of(&mut accounts[*n as usize * *classes + class], *given);
+    /// Gives the candidates at these places their slots for a class in a phase.
+    fn settle(&mut self, places: impl Iterator<Item = usize>, class: usize, mut of: impl FnMut(&mut Account, u32)) {
+        let Self { candidates: Candidates { list, .. }, accounts, classes, given, .. } = self;
+        for at in places {
+            of(&mut accounts[list[at] as usize * *classes + class], given[at]);
+        }
+    }
+
+    /// Adds a superframe to the credits of constant rates. Terminals whose credit pays a burst are ready for the plan, and all
+    /// that get free slots.
+    fn grow_constant_rates(&mut self) {
+        let Self { accounts, classes, open, candidates: Candidates { ready, .. }, has_standing, left, .. } = self;
+        ready.become_copy(open);
+        if !*has_standing {
+            return;
+        }
+        for (n, accounts) in accounts.chunks_exact_mut(*classes).enumerate() {
+            let mut is_ready = *left == Left::ToAll;
+            for account in accounts {
+                is_ready |= account.grow_constant();
+            }
+            if is_ready {
+                ready.insert(n);
+            }
         }
     }
 
     fn constant_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
-        self.want(class, |account, room| {
-            account.constant_credit = account.constant_credit.saturating_add(account.constant);
+        self.want(0..self.candidates.known, class, |account, room| {
             affordable(account.constant_credit, account.cost, room)
         });
         let (left, most) = (self.share(start, left), self.slots);
-        self.settle(class, |account, slots| {
+        self.settle(0..self.candidates.known, class, |account, slots| {
             account.constant_credit = paid(account.constant_credit, account.cost, slots, most);
         });
         left
     }
 
     /// Adds a superframe to the credits of rates asked for.
-    fn grow_rates(&mut self) {
+    fn grow_rates(&mut self, asking: &[u32]) {
         for class in 0..self.classes {
-            self.want(class, |account, _| {
+            self.want(each(asking), class, |account, _| {
                 account.grow_rate();
                 0
             });
@@ -430,9 +420,9 @@ impl Controller {
     }
 
     /// Gives slots for rates asked for. Their credits have grown, or grow now.
-    fn rate_phase(&mut self, class: usize, is_guaranteed: bool, start: usize, left: u32) -> u32 {
+    fn rate_phase(&mut self, asking: &[u32], class: usize, is_guaranteed: bool, start: usize, left: u32) -> u32 {
         let grows = !self.has_guarantees;
-        self.want(class, |account, room| {
+        self.want(each(asking), class, |account, room| {
             if grows {
                 account.grow_rate();
             }
@@ -441,7 +431,7 @@ impl Controller {
         });
         let (left, most) = (self.share(start, left), self.slots);
         let has_guarantees = self.has_guarantees;
-        self.settle(class, |account, slots| {
+        self.settle(each(asking), class, |account, slots| {
             account.rate_credit = paid(account.rate_credit, account.cost, slots, most);
             if has_guarantees {
                 account.guaranteed_credit = paid(account.guaranteed_credit, account.cost, slots, most);
@@ -450,19 +440,19 @@ impl Controller {
         left
     }
 
-    fn volume_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
-        self.want(class, |account, room| match account.volume {
+    fn volume_phase(&mut self, asking: &[u32], class: usize, start: usize, left: u32) -> u32 {
+        self.want(each(asking), class, |account, room| match account.volume {
             0 => 0,
             volume => volume.div_ceil(u64::from(account.payload)).min(u64::from(room)) as u32,
         });
         if class == 0 {
-            self.wants[self.known..].fill(self.slots);
+            self.wants[self.candidates.known..].fill(self.slots);
         }
         let left = self.share(start, left);
-        for (volume, given) in self.volume.chunks_mut(self.classes).zip(&self.given[..self.known]) {
-            volume[class] = *given;
+        for at in each(asking) {
+            self.volume[at * self.classes + class] = self.given[at];
         }
-        self.settle(class, |account, slots| {
+        self.settle(each(asking), class, |account, slots| {
             if slots > 0 {
                 account.volume = account.volume.saturating_sub(u64::from(account.payload) * u64::from(slots));
             }
@@ -472,8 +462,8 @@ impl Controller {
 
     fn free_phase(&mut self, now: u64, start: usize, left: u32) {
         self.wants.fill(0);
-        for at in 0..self.known {
-            let accounts = &self.accounts[self.candidates[at] as usize * self.classes..][..self.classes];
+        for at in 0..self.candidates.known {
+            let accounts = &self.accounts[self.candidates.list[at] as usize * self.classes..][..self.classes];
             let is_asking = |account: &Account| account.rate > 0 || now < account.volume_until;
             if accounts[0].payload > 0 && (self.left == Left::ToAll || accounts.iter().any(is_asking)) {
                 self.wants[at] = self.slots - self.total[at];
@@ -494,36 +484,28 @@ impl Controller {
     /// Places slots one after the other, from the candidate at `start` on.
     fn place(&self, start: usize, plan: &mut Plan) {
         let mut first = 0;
-        for at in (start..self.total.len()).chain(0..start) {
-            let total = self.total[at];
-            if total > 0 && at < self.known {
-                let (terminal, control) = (self.candidates[at], self.control[at]);
-                let payload = self.accounts[terminal as usize * self.classes].payload;
-                let (choice, slots) = (self.choices[terminal as usize], total - control);
-                let mut volume = [0; CLASSES];
-                volume.iter_mut().zip(&self.volume[at * self.classes..][..self.classes]).for_each(|(of, n)| *of = *n);
-                plan.grants.push(Grant { terminal, first, control, slots, volume, payload, choice });
+        for places in [start..self.total.len(), 0..start] {
+            for at in places {
+                let total = self.total[at];
+                if total > 0 && at < self.candidates.known {
+                    let (terminal, control) = (self.candidates.list[at], self.control[at]);
+                    let payload = self.accounts[terminal as usize * self.classes].payload;
+                    let (choice, slots) = (self.choices[terminal as usize], total - control);
+                    // One class is frequent.
+                    let mut volume = [0; CLASSES];
+                    match &self.volume[at * self.classes..][..self.classes] {
+                        [only] => volume[0] = *only,
+                        all => volume[..all.len()].copy_from_slice(all),
+                    }
+                    plan.grants.push(Grant { terminal, first, control, slots, volume, payload, choice });
+                }
+                first += total;
             }
-            first += total;
         }
     }
 }
 
-/// Returns the credit of a superframe at a rate in bit/s, in 1e-9 bit.
-fn growth(rate: u64, superframe_ps: u64) -> u64 {
-    u64::try_from(u128::from(rate) * u128::from(superframe_ps) / 1000).unwrap_or(u64::MAX)
-}
-
-/// Returns the bursts of this cost that a credit buys, at most `most`.
-fn affordable(credit: u64, cost: u64, most: u32) -> u32 {
-    (credit / cost.max(1)).min(u64::from(most)) as u32
-}
-
-/// Returns what is left of a credit after `slots` bursts of this cost, at most the cost of `most` bursts.
-fn paid(credit: u64, cost: u64, slots: u32, most: u32) -> u64 {
-    if credit == 0 {
-        return 0;
-    }
-    let left = if slots > 0 { credit.saturating_sub(cost.saturating_mul(slots.into())) } else { credit };
-    left.min(cost.saturating_mul(most.into()))
+/// Returns places as indices.
+fn each(places: &[u32]) -> impl Iterator<Item = usize> + '_ {
+    places.iter().map(|at| *at as usize)
 }

@@ -13,6 +13,7 @@ use crate::plan::{Controller, Left, Plan};
 use crate::requests::{Asking, Rules};
 use crate::terminal::{Access, Capacity, MediumCounters, Terminal};
 use crate::visits::Visits;
+use crate::waveforms::Waveform;
 use bentpipe_units::Duration;
 
 /// Time without a burst after which a terminal is measured, on a medium without control slots.
@@ -99,6 +100,10 @@ impl SlottedMedium {
         to_grant: u64,
         terminals: &[Terminal],
     ) -> Self {
+        let waveforms = match &bursts {
+            Bursts::Waveforms { length, .. } => Waveform::all(*length).len(),
+            Bursts::Fixed(_) => 0,
+        };
         let members = terminals.iter().map(|terminal| {
             let random = terminal.access.random;
             let asking: Vec<Asking> = terminal.access.classes().map(|capacity| Asking::new(&rules, capacity)).collect();
@@ -111,6 +116,8 @@ impl SlottedMedium {
                 random,
                 heard: 0,
                 busy_until: 0,
+                level_db: f64::NAN,
+                granted: 0,
             }
         });
         Self {
@@ -136,6 +143,7 @@ impl SlottedMedium {
             heard: Vec::new(),
             requests: Vec::new(),
             counters: MediumCounters::default(),
+            granted_bursts: vec![0; waveforms],
         }
     }
 }

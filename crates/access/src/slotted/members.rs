@@ -86,6 +86,11 @@ pub(super) struct Member {
     pub(super) opened: Opened,
     /// Superframe of the last burst that the controller measured.
     pub(super) heard: u64,
-    /// The last superframe that its requests and grants so far reach.
+    /// The last superframe that its requests, grants and changes of its signal so far reach. Grants without a request do not
+    /// count.
     pub(super) busy_until: u64,
+    /// Signal at the last visit, dB.
+    pub(super) level_db: f64,
+    /// Bytes granted since the start.
+    pub(super) granted: u64,
 }

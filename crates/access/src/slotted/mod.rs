@@ -13,7 +13,7 @@ use crate::grid::{Grid, Window, REQUEST};
 use crate::leo_cell::Others;
 use crate::log_on::Joining;
 use crate::opened::{Heard, Report};
-use crate::plan::{Controller, Plan};
+use crate::plan::{Controller, Grant, Plan};
 use crate::random::RandomUse;
 use crate::requests::{Asking, Request, Rules, Volume, Way};
 use crate::terminal::{Asked, Demand, MediumCounters, Waiting};
@@ -54,6 +54,8 @@ pub struct SlottedMedium {
     /// Requests of the terminal that asks, with their classes.
     requests: Vec<(usize, Request)>,
     counters: MediumCounters,
+    /// Bursts for data since the start, by waveform.
+    granted_bursts: Vec<u64>,
 }
 
 impl SlottedMedium {
@@ -77,17 +79,29 @@ impl SlottedMedium {
         }
     }
 
-    /// Notes that packets came for a terminal.
-    pub fn wake(&mut self, terminal: usize) {
+    /// Wakes a terminal up, since packets come for it. If it slept through the start of windows of the superframe that was
+    /// opened last, opens them, and returns the start of the superframe.
+    pub fn wake(&mut self, terminal: usize) -> Option<Time> {
+        let slept = self.superframe > 0 && !self.visits.has(terminal as u32) && self.members[terminal].was_up;
         self.visits.wake(terminal);
+        if !slept || self.members[terminal].opened.count > 0 {
+            return None;
+        }
+        let superframe = self.superframe - 1;
+        let grants = &self.plans[(superframe % (self.to_grant + 1)) as usize].grants;
+        let grant = grants.iter().find(|grant| grant.terminal as usize == terminal)?;
+        let starts = self.grid.start(superframe);
+        self.members[terminal].opened.grant(starts, grant, self.bursts.waveform(grant.choice));
+        self.opened.push(grant.terminal);
+        Some(starts)
     }
 
     /// Chooses the terminals whose demands the next superframe reads, and returns them. The others sleep: nothing waits for
-    /// them since the last [`SlottedMedium::wake`], no request is open, and their links stay up or down.
+    /// them since the last [`SlottedMedium::wake`], no request is open, and their links stay up or down. A terminal with a
+    /// constant rate also has the signal that the controller knows.
     pub fn visits(&mut self) -> &[u32] {
         self.wake_for_reset();
-        let (due, standing) = (self.controller.due(self.wakes), self.controller.standing());
-        self.visits.choose(self.wakes, due, standing);
+        self.visits.choose(self.wakes, self.controller.due(self.wakes));
         self.visits.list()
     }
 
@@ -128,20 +142,23 @@ impl SlottedMedium {
         self.wakes = self.superframe;
     }
 
-    /// Lets a terminal sleep if nothing changes before its next alarm, control slot or packet.
+    /// Lets a terminal sleep if nothing changes before its next alarm, control slot or packet. It sleeps through windows that
+    /// it gets without a request.
     fn go_to_sleep(&mut self, superframe: u64, n: usize, demand: &Demand) {
-        let member = &self.members[n];
-        if superframe <= member.busy_until || member.opened.count > 0 || demand.is_busy() || !self.visits.is_awake(n) {
+        let (member, stands) = (&self.members[n], self.controller.is_standing(n));
+        let is_served = superframe <= member.busy_until || (member.opened.count > 0 && !stands);
+        if is_served || demand.is_busy() || !self.visits.is_awake(n) {
             return;
         }
-        let is_done = !self.controller.is_open(n) && member.asking.iter().all(Asking::is_idle);
+        let is_done = !self.controller.is_open(n) && member.asking.iter().all(|class| class.is_idle(&self.rules));
         let is_settled = !demand.is_up || self.joining.as_ref().is_none_or(|joining| joining.is_settled(n));
-        if !is_done || !is_settled {
+        if !is_done || !is_settled || (stands && !self.is_steady(superframe, n, demand)) {
             return;
         }
         let logs_off = self.joining.as_mut().filter(|_| demand.is_up).and_then(|of| of.be_quiet(superframe, n));
         let member = &self.members[n];
-        let changes = (demand.until < Time::NEVER).then(|| self.grid.superframes_in(demand.until - Time::ZERO));
+        let until = if stands { demand.until.min(demand.steady) } else { demand.until };
+        let changes = (until < Time::NEVER).then(|| self.grid.superframes_in(until - Time::ZERO));
         // Without a control slot at that time, the controller measures it then.
         let silence = member.heard + self.silence;
         let is_due = self.controller.due(silence).contains(&(n as u32));
@@ -149,6 +166,15 @@ impl SlottedMedium {
         let silent = Some(silence).filter(|_| is_measured && !is_due);
         let alarm = changes.into_iter().chain(silent).chain(logs_off).min().map(|at| at.max(superframe + 1));
         self.visits.sleep(n, alarm);
+    }
+
+    /// Whether the bursts of a terminal tell the controller nothing new in the next superframe.
+    fn is_steady(&self, superframe: u64, n: usize, demand: &Demand) -> bool {
+        let is_known = match &self.bursts {
+            Bursts::Waveforms { fixed: None, .. } => self.members[n].choice.keeps(demand.es_n0_db),
+            Bursts::Waveforms { .. } | Bursts::Fixed(_) => true,
+        };
+        !demand.is_up || (is_known && demand.steady > self.grid.start(superframe + 1))
     }
 
     /// Chooses waveforms, and plans the superframes that no plan of the run reaches.
@@ -257,7 +283,9 @@ impl SlottedMedium {
         self.last_plan = (governed % (self.to_grant + 1)) as usize;
         let plan = &mut self.plans[self.last_plan];
         self.controller.plan(now, governed, others, plan);
-        for grant in plan.grants.iter().filter(|grant| grant.slots > 0) {
+        let controller = &self.controller;
+        let of_requests = |grant: &&Grant| grant.slots > 0 && !controller.is_standing(grant.terminal as usize);
+        for grant in plan.grants.iter().filter(of_requests) {
             let member = &mut self.members[grant.terminal as usize];
             // A request under way may be read later.
             member.busy_until = member.busy_until.max(governed);
@@ -284,18 +312,32 @@ impl SlottedMedium {
             if !member.was_up {
                 continue;
             }
-            let waveform = self.bursts.waveform(grant.choice);
-            member.opened.grant(starts, grant, waveform);
-            self.opened.push(grant.terminal);
+            let (slots, bytes) = (u64::from(grant.slots), u64::from(grant.slots) * u64::from(grant.payload));
+            member.granted += bytes;
             self.counters.control_slots += u64::from(grant.control);
-            self.counters.granted_slots += u64::from(grant.slots);
-            self.counters.granted_bytes += member.opened.granted;
+            self.counters.granted_slots += slots;
+            self.counters.granted_bytes += bytes;
+            if let Some(choice) = grant.choice {
+                self.granted_bursts[choice] += slots;
+            }
+            if self.visits.has(grant.terminal) {
+                member.opened.grant(starts, grant, self.bursts.waveform(grant.choice));
+                self.opened.push(grant.terminal);
+            } else {
+                // The controller hears that a terminal asleep has nothing to ask for, and its signal as before.
+                member.heard = superframe;
+            }
         }
         if let Some(contention) = &mut self.contention {
             contention.begin(superframe, starts);
         }
         for n in visited.iter().map(|&n| n as usize) {
-            let demand = &demands[n];
+            let (demand, member) = (&demands[n], &mut self.members[n]);
+            if member.level_db != demand.es_n0_db && self.controller.is_standing(n) {
+                // Reports of the signal before are under way.
+                member.level_db = demand.es_n0_db;
+                member.busy_until = member.busy_until.max(superframe + self.to_plan);
+            }
             if demand.is_up && self.is_on(n) {
                 self.ask(superframe, n, demand, plan.choices.get(n).copied().flatten());
             }
@@ -413,6 +455,10 @@ impl SlottedMedium {
             if entry.is_data {
                 let (payload, waveform) = (self.bursts.payload(entry.choice), self.bursts.waveform(entry.choice));
                 self.members[n].opened.random(starts, entry.bursts, payload, entry.lost, waveform);
+                self.members[n].granted += u64::from(entry.bursts) * u64::from(payload);
+                if let Some(choice) = entry.choice {
+                    self.granted_bursts[choice] += u64::from(entry.bursts);
+                }
                 self.opened.push(entry.terminal);
             }
         }
@@ -494,6 +540,17 @@ impl SlottedMedium {
     /// Returns the bytes that are granted to a terminal in the superframe that was opened last.
     pub fn granted(&self, terminal: usize) -> u64 {
         self.members[terminal].opened.granted
+    }
+
+    /// Returns the bytes that were granted to a terminal since the start, those of its random bursts included.
+    pub fn granted_bytes(&self, terminal: usize) -> u64 {
+        self.members[terminal].granted
+    }
+
+    /// Returns the bursts that were granted since the start, by waveform.
+    pub fn granted_bursts(&self) -> impl Iterator<Item = (Waveform, u64)> + '_ {
+        let counts = self.granted_bursts.iter().enumerate().filter(|(_, bursts)| **bursts > 0);
+        counts.filter_map(|(choice, bursts)| Some((self.bursts.waveform(Some(choice))?, *bursts)))
     }
 
     /// Returns the counts since the start.

@@ -25,6 +25,10 @@ fn visits_while_idle(medium: &MfTdma, access: Access) -> usize {
 fn idle_terminals_sleep() {
     let asks = volume_based(RandomUse::None);
     assert_eq!(visits_while_idle(&medium(), asks), 100 * IDLE);
+    // Through the bursts of a constant rate, too: 16 kbit/s have one in each second or third superframe. Some visits find out
+    // whether the controller has heard it in the last second.
+    let found = visits_while_idle(&medium(), constant(16));
+    assert!((100 * IDLE..=125 * IDLE).contains(&found), "{found}");
     let random = MfTdma { control_interval: None, random: Some(RandomAccess::default()), ..medium() };
     let found = visits_while_idle(&random, volume_based(RandomUse::Requests));
     // A second has 37 superframes and a part.
@@ -57,7 +61,7 @@ fn state(n: usize, k: u64, seed: u64, period: u64) -> (u64, u64, bool, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Visits of some terminals open the same windows as visits of all.
+    /// Visits of some terminals open the same windows as visits of all, with windows that others sleep through.
     #[test]
     fn sleep_changes_nothing(
         seed in 0..1000u64,
@@ -68,6 +72,7 @@ proptest! {
         ]),
         control in prop::option::of(Just(Duration::from_millis(300))),
         period in 5..60u64,
+        pieces in 2..60u64,
         logs_on in any::<bool>(),
     ) {
         let log_on = LogOn {
@@ -80,7 +85,12 @@ proptest! {
         let of = |n: usize, k: u64| {
             let (backlog, arrived, is_up, until) = state(n, k, seed, period);
             let until = Time::ZERO + medium.superframe * until;
-            Demand { is_up, until, ..Demand::of(backlog, arrived, 4.0 + (seed + n as u64 + k / 50) as f64 % 7.0) }
+            // A signal of whole pieces, as the link says, or of pieces of which it only knows the next superframe.
+            let piece = k / pieces;
+            let steady = if seed % 3 == 0 { k + 1 } else { (piece + 1) * pieces };
+            let steady = Time::ZERO + medium.superframe * steady;
+            let level_db = 4.0 + (seed + n as u64 + piece * piece % 5) as f64 % 7.0;
+            Demand { is_up, until, steady, ..Demand::of(backlog, arrived, level_db) }
         };
         let mut known = vec![demand(0, 9.0); count];
         for k in 0..600 {
@@ -95,9 +105,21 @@ proptest! {
             all.advance(&demands);
             some.advance(&known);
             prop_assert_eq!(all.counters(), some.counters(), "superframe {}", k);
+            prop_assert!(all.granted_bursts().eq(some.granted_bursts()));
             for n in 0..count {
-                prop_assert_eq!(all.windows(n), some.windows(n), "terminal {} in {}", n, k);
-                prop_assert_eq!(all.heard(n), some.heard(n));
+                let is_visited = visits.contains(&(n as u32));
+                if is_visited {
+                    prop_assert_eq!(all.heard(n), some.heard(n));
+                } else if (n as u64 + k) % 7 == 0 {
+                    // Packets come while it sleeps.
+                    let began = some.wake(n);
+                    prop_assert_eq!(began.is_some(), !all.windows(n).is_empty());
+                    prop_assert!(began.is_none_or(|began| began == some.grid().start(k)));
+                }
+                if is_visited || (n as u64 + k) % 7 == 0 {
+                    prop_assert_eq!(all.windows(n), some.windows(n), "terminal {} in {}", n, k);
+                }
+                prop_assert_eq!(all.granted_bytes(n), some.granted_bytes(n));
                 prop_assert_eq!(all.waveform(n), some.waveform(n));
                 prop_assert_eq!(all.is_on(n), some.is_on(n));
             }

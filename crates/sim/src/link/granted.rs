@@ -32,10 +32,8 @@ pub(super) struct Granted {
     arrived: [u64; CLASSES],
     /// Bytes that waited when the last superframe started.
     backlog: u64,
-    /// Bytes in the bursts of all its windows.
-    granted: u64,
-    /// Waveform and rate asked for, at the last sample.
-    planned: (Option<Waveform>, Rate),
+    /// Waveform, rate asked for, and bytes in the bursts of all its windows, at the last sample.
+    planned: Planned,
     delays: Delays,
     clock: AskingClock,
     /// Start of the time when the packet in service was the next packet.
@@ -46,6 +44,17 @@ pub(super) struct Granted {
     causes: VecDeque<Cause>,
     /// Begin of the burst with the last part of the last corrupted packet.
     corrupted_at: Time,
+}
+
+/// What the medium has planned for a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    /// Waveform of its bursts.
+    pub(crate) waveform: Option<Waveform>,
+    /// Rate that it asks for.
+    pub(crate) requested: Rate,
+    /// Bytes in the bursts of all its windows so far.
+    pub(crate) granted: u64,
 }
 
 /// The fate of bursts.
@@ -96,8 +105,7 @@ impl Granted {
             classes: terminal.access.request_classes().len(),
             arrived: [0; CLASSES],
             backlog: 0,
-            granted: 0,
-            planned: (None, Rate::from_bps(0)),
+            planned: Planned { waveform: None, requested: Rate::from_bps(0), granted: 0 },
             delays: Delays::default(),
             clock: AskingClock::new(),
             next_since: Time::ZERO,
@@ -275,7 +283,16 @@ impl Granted {
                 waiting[self.class_of(&held.packet)].backlog += rest;
             }
         }
-        Demand { waiting, es_n0_db: self.channel.signal.value(), is_up, until: link.gate.changes_at(now), handed: None }
+        // Other disciplines learn from windows without packets.
+        let has_plain_queue = matches!(link.queue, AnyQueue::DropTail(_));
+        Demand {
+            waiting,
+            es_n0_db: self.channel.signal.value(),
+            is_up,
+            until: link.gate.changes_at(now),
+            steady: if has_plain_queue { self.channel.signal.until() } else { now },
+            handed: None,
+        }
     }
 
     /// The request class of a packet: the last one for higher numbers, as in queues.
@@ -289,8 +306,6 @@ impl Granted {
             return;
         }
         self.packer.open(windows);
-        let bytes = |window: &Window| u64::from(window.bursts()) * u64::from(window.payload());
-        self.granted += windows.iter().map(bytes).sum::<u64>();
         self.since = now;
         self.channel.bursts.clear();
         if let Some(openings) = &mut self.openings {
@@ -341,20 +356,20 @@ impl Granted {
     /// Counts until `now`.
     pub(super) fn counts(&self, now: Time) -> GrantCounts {
         let Packing { used, carried, headers, .. } = self.packer.counts();
-        GrantCounts { granted: self.granted, used, carried, headers, delays: self.delays.until(now) }
+        GrantCounts { granted: 0, used, carried, headers, delays: self.delays.until(now) }
     }
 
     /// Notes the plan of the medium for the link.
-    pub(super) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
-        self.planned = (waveform, requested);
+    pub(super) fn note_plan(&mut self, planned: Planned) {
+        self.planned = planned;
     }
 
     /// A series of a link in a medium.
     pub(super) fn sample(&self, series: LinkSeries) -> Sample {
-        let (waveform, requested) = self.planned;
+        let Planned { waveform, requested, granted } = self.planned;
         match series {
             LinkSeries::Waveform => waveform.map_or(Sample::None, |of| Sample::Value(of.id().into())),
-            LinkSeries::Granted => Sample::Bytes(self.granted),
+            LinkSeries::Granted => Sample::Bytes(granted),
             LinkSeries::Requested => Sample::Value(requested.as_bps() as f64),
             LinkSeries::Backlog => Sample::Value(self.backlog as f64),
             LinkSeries::QueueBytes | LinkSeries::QueuePackets | LinkSeries::Carried => Sample::None,
@@ -377,7 +392,7 @@ pub(super) fn name_dropped(now: Time, signal: &mut Pieces<f64>, needed: NeededSi
 /// Counts of a link in a medium, in bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GrantCounts {
-    /// Bytes in the bursts that it might send.
+    /// Bytes in the bursts that it might send. The medium counts those of planned slots.
     pub(crate) granted: u64,
     /// Bytes in bursts with data.
     pub(crate) used: u64,

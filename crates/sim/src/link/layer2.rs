@@ -2,13 +2,12 @@
 
 use super::arq::ArqState;
 use super::framed::Framed;
-use super::granted::{GrantCounts, Granted};
+use super::granted::{GrantCounts, Granted, Planned};
 use super::outages::Outages;
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::spec::{Link as Spec, Medium, MediumKind, Terminal};
-use bentpipe_access::Waveform;
-use bentpipe_units::{Rate, Time};
+use bentpipe_units::Time;
 
 /// Service of a link. One box, so that a link takes no more lines of the cache. None: each packet is sent once, at the rate.
 #[derive(Clone, Debug)]
@@ -90,7 +89,7 @@ impl Layer2 {
         self.granted().map_or(0, Granted::in_service) + self.framed().map_or(0, Framed::in_service)
     }
 
-    /// The counts of a link in a medium until `now`.
+    /// The counts of a link in a medium until `now`. A medium of slots counts what it grants.
     pub(crate) fn grants(&self, now: Time) -> Option<GrantCounts> {
         let framed = self.framed().map(|framed| framed.counts(now));
         framed.or_else(|| self.granted().map(|granted| granted.counts(now)))
@@ -114,9 +113,9 @@ impl Layer2 {
     }
 
     /// Notes the plan of its medium for the link, for samples.
-    pub(crate) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
+    pub(crate) fn note_plan(&mut self, planned: Planned) {
         if let Some(Layer2Kind::Granted(granted)) = self.0.as_deref_mut() {
-            granted.note_plan(waveform, requested);
+            granted.note_plan(planned);
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) use counters::LinkAtEnd;
 pub(crate) use delays::{DelayParts, DelaySums};
 pub(crate) use downtime::Downtime;
 pub(crate) use framed::{OnCarrier, Sent};
-pub(crate) use granted::GrantCounts;
+pub(crate) use granted::{GrantCounts, Planned};
 pub(crate) use journal::Service;
 pub(crate) use lazy::LazyLink;
 pub(crate) use plain::Crossing;

@@ -64,6 +64,11 @@ impl<T: Copy> Pieces<T> {
         }
     }
 
+    /// The end of the current value, at the latest that of the repetition.
+    pub(super) fn until(&self) -> Time {
+        self.span.1
+    }
+
     /// Whether the current piece is the last of its repetition.
     pub(super) fn is_last(&self) -> bool {
         self.piece + 1 == self.points.len()

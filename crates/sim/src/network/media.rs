@@ -4,9 +4,9 @@ use super::carriers::{opposites, ForwardCarrier};
 use super::results::MediumGrants;
 use super::routes::Routes;
 use crate::ids::{LinkId, MediumId, NodeId};
-use crate::link::{LazyLink, LinkAtEnd};
+use crate::link::{GrantCounts, LazyLink, LinkAtEnd, Losses};
 use crate::spec::{LeoCell, MediumKind, MfTdma, Scenario};
-use bentpipe_access::{Asked, Demand, SlottedMedium, Terminal, Waveform};
+use bentpipe_access::{Asked, Demand, SlottedMedium, Terminal};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -37,8 +37,6 @@ pub(super) struct MediumState {
     pub(super) links: Vec<LinkId>,
     /// Demands of the terminals at their last visits.
     pub(super) demands: Vec<Demand>,
-    /// Bursts granted by waveform.
-    pub(super) bursts: BTreeMap<Waveform, u64>,
     pub(super) forward: ForwardSide,
     /// Links of the same node in other media that hand requests over, by terminal. Empty without the key.
     before: Vec<Vec<Elsewhere>>,
@@ -83,11 +81,12 @@ impl SharedMedium {
 }
 
 impl MediumState {
-    /// Wakes up the terminal of a link.
-    pub(super) fn wake(&mut self, link: LinkId) {
+    /// Wakes up the terminal of a link before a packet is offered to it.
+    pub(super) fn wake(&mut self, link: LinkId, links: &mut [LazyLink], losses: &mut Losses) {
         // Links rise with terminals.
-        if let Ok(terminal) = self.links.binary_search(&link) {
-            self.plan.wake(terminal);
+        let Ok(terminal) = self.links.binary_search(&link) else { return };
+        if let Some(began) = self.plan.wake(terminal) {
+            links[link].open(began, self.plan.windows(terminal), losses);
         }
     }
 
@@ -104,10 +103,18 @@ impl MediumState {
     }
 
     fn grants(&self, links: &[LazyLink], now: Time) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].layer2.grants(now)?));
-        let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
+        let of = |(terminal, &link): (usize, &LinkId)| {
+            let counts = links[link].layer2.grants(now)?;
+            Some((link, GrantCounts { granted: self.plan.granted_bytes(terminal), ..counts }))
+        };
+        let of_links = MediumGrants::of(self.links.iter().enumerate().filter_map(of).collect());
         let log_ons = (self.plan.log_ons(), self.plan.grid().superframe().as_secs_f64());
-        MediumGrants { counters: self.plan.counters(), log_ons, bursts: self.bursts.clone(), ..of_links }
+        MediumGrants {
+            counters: self.plan.counters(),
+            log_ons,
+            bursts: self.plan.granted_bursts().collect(),
+            ..of_links
+        }
     }
 }
 
@@ -115,9 +122,9 @@ impl MediumState {
 pub(super) fn states(scenario: &Scenario, routes: &Routes, seed: u64) -> Vec<SharedMedium> {
     let slots = |id, (plan, links): (SlottedMedium, Vec<LinkId>), forward| {
         let demands = vec![Demand::of(0, 0, 0.0); links.len()];
-        let (bursts, told, before) = (BTreeMap::new(), Vec::new(), elsewhere(scenario, id));
+        let (told, before) = (Vec::new(), elsewhere(scenario, id));
         let asking = vec![true; links.len()];
-        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, bursts, forward, before, asking, told }))
+        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, forward, before, asking, told }))
     };
     let state = |id: MediumId| match &scenario.media[id].kind {
         MediumKind::MfTdma(keys) => {

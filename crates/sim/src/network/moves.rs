@@ -299,6 +299,7 @@ impl Motion {
             packet.at = at;
             paths.on_offer(at, link, self.scenario.links[link].from, packet);
         }
+        self.media.before_offer(link, &mut self.links.all, &mut self.links.losses);
         if let Some(at) = self.links.all[link].accept_any(at, packet, &mut self.links.losses) {
             self.schedule.update(link, at);
         }

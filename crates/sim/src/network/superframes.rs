@@ -7,7 +7,7 @@ use super::routes::Routes;
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{LinkId, MediumId};
-use crate::link::{LazyLink, LinkAtEnd, Losses, Service};
+use crate::link::{LazyLink, LinkAtEnd, Losses, Planned, Service};
 use crate::packet::Packet;
 use crate::spec::Scenario;
 use bentpipe_units::Time;
@@ -95,8 +95,13 @@ impl SharedMedia {
             let slots = self.slots(id)?;
             let terminal = slots.plan.visited()[visit] as usize;
             let link = slots.links[terminal];
-            let Some(demand) = links[link].demand(now, &mut self.losses) else { continue };
-            self.slots(id)?.demands[terminal] = demand;
+            let Some(mut demand) = links[link].demand(now, &mut self.losses) else { continue };
+            let slots = self.slots(id)?;
+            if slots.forward.reports.get(terminal).is_some_and(Option::is_some) {
+                // A forward carrier reads its bursts, too.
+                demand.steady = now;
+            }
+            slots.demands[terminal] = demand;
             // A link that went down loses its packet in service.
             if !demand.is_up {
                 schedule.set(Source::Link(link), links[link].next_event());
@@ -109,14 +114,9 @@ impl SharedMedia {
         self.note_asking(id, now, links)?;
         for number in 0..self.slots(id)?.plan.opened().len() {
             let SharedMedium::Slots(slots) = &mut self.all[id] else { return None };
-            let MediumState { plan, links: of, bursts, .. } = &mut **slots;
+            let MediumState { plan, links: of, .. } = &mut **slots;
             let terminal = plan.opened()[number] as usize;
             let (link, windows) = (of[terminal], plan.windows(terminal));
-            for window in windows {
-                if let Some(waveform) = window.waveform() {
-                    *bursts.entry(waveform).or_default() += u64::from(window.bursts());
-                }
-            }
             links[link].open(now, windows, &mut self.losses);
             schedule.update(link, links[link].next_event());
             self.report(link, &mut links[link]);
@@ -204,13 +204,18 @@ impl SharedMedia {
         }
     }
 
-    /// Notes that a packet was offered to a link. A forward carrier may have waited for it, or a terminal slept.
+    /// Prepares a link for the offer of a packet: its terminal may sleep.
+    pub(super) fn before_offer(&mut self, link: LinkId, links: &mut [LazyLink], losses: &mut Losses) {
+        let Some(id) = self.of_links[link.index()] else { return };
+        if let Some(slots) = self.slots(id) {
+            slots.wake(link, links, losses);
+        }
+    }
+
+    /// Notes that a packet was offered to a link. A forward carrier may have waited for it.
     pub(super) fn on_offer(&mut self, now: Time, link: LinkId, links: &mut [LazyLink], schedule: &mut Schedule) {
         let Some(id) = self.of_links[link.index()] else { return };
-        let carrier = match &mut self.all[id] {
-            SharedMedium::Frames(carrier) => carrier,
-            SharedMedium::Slots(slots) => return slots.wake(link),
-        };
+        let SharedMedium::Frames(carrier) = &mut self.all[id] else { return };
         if links[link].on_carrier().is_some_and(|link| link.is_waiting()) {
             carrier.arrived(now, link);
             schedule.set(Source::Medium(id), carrier.next_wakeup());
@@ -239,8 +244,11 @@ impl SharedMedia {
             match medium {
                 SharedMedium::Slots(slots) => {
                     for (terminal, &link) in slots.links.iter().enumerate() {
-                        let (waveform, requested) = (slots.plan.waveform(terminal), slots.plan.requested(terminal));
-                        links[link].layer2.note_plan(waveform, requested);
+                        links[link].layer2.note_plan(Planned {
+                            waveform: slots.plan.waveform(terminal),
+                            requested: slots.plan.requested(terminal),
+                            granted: slots.plan.granted_bytes(terminal),
+                        });
                     }
                 }
                 SharedMedium::Frames(carrier) => carrier.note_modcods(now, links),
