@@ -67,7 +67,7 @@ impl Plan {
 /// Terminals that may get slots in the superframe of a plan.
 #[derive(Clone, Debug)]
 struct Candidates {
-    /// Those with open requests, with the credit of a constant rate for a burst, or with free slots.
+    /// Users with open requests, with the credit of a constant rate for a burst, or with free slots.
     ready: Set,
     /// These and those with control slots, rising. Other users follow.
     list: Vec<u32>,

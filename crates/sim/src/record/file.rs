@@ -3,8 +3,8 @@
 use crate::spec::{Datagrams, Gaps, Layout};
 use bentpipe_units::{Duration, Rate, Time};
 
-/// Packets of a file that have arrived. A block is complete with as many different packets as it has without those for
-/// repair, whichever they are: the code is ideal (as Reed-Solomon codes, RFC 5510).
+/// Packets of a file that have arrived. A block is complete with any packets of it, as many as it has without those for
+/// repair: the code is ideal (as Reed-Solomon codes, RFC 5510).
 #[derive(Clone, Debug)]
 pub(crate) struct FileReceived {
     layout: Layout,

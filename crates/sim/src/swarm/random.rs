@@ -452,7 +452,7 @@ impl Dice {
         }
     }
 
-    /// What datagrams carry: a file only at equal distances.
+    /// The content of datagrams: a file only at equal distances.
     pub(super) fn content(&mut self, are_regular: bool) -> Content {
         match self.coin().then(|| self.ms(&[0, 50])) {
             Some(playout) => Content::Media { playout },

@@ -95,7 +95,7 @@ impl Meta {
         }
     }
 
-    /// Whether subflow `i` can be closed. One that has not joined never will.
+    /// Whether subflow `i` can be closed. Without a join, it never will.
     fn is_in_use(&mut self, i: usize) -> bool {
         if matches!(self.subflows[i].stage, Stage::Planned(_)) {
             self.subflows[i].stage = Stage::Planned(Time::NEVER);

@@ -72,7 +72,7 @@ class TextPanel:
             if self._is_in_browser:
                 self.editor.run_method("setEditorValue", session.text)
         if not self._is_in_browser:
-            # The scripts keep what is typed under this name until a connection tells them more.
+            # The scripts keep unsaved text under this name until the page has a connection.
             self.editor._props["data-name"] = session.name
         self.editor.set_enabled(not session.is_fixed)
         self._name()

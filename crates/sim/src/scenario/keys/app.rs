@@ -57,8 +57,8 @@ kinds! {
             /// Time from the first arrival to its playout, for the delays of later packets to vary.
             playout: Duration = Duration::from_millis(200);
         };
-        /// One file that is sent again and again at a constant rate, in blocks with packets for repair, to receivers that
-        /// answer nothing (ALC, RFC 5775). A block is complete with any `block` of its packets. Each packet has 16 B of
+        /// One file in rounds at a constant rate, in blocks with packets for repair, for receivers that answer nothing
+        /// (ALC, RFC 5775). A block is complete with any `block` of its packets. Each packet has 16 B of
         /// headers beside the 28 B of datagrams.
         "carousel" => Carousel {
             /// Bytes of the file.

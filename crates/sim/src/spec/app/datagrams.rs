@@ -1,4 +1,4 @@
-//! Datagrams: their times, and what they carry.
+//! Datagrams: their times and their content.
 
 use super::{at_most, Capacity, Carousel, Facts, Layout};
 use crate::spec::Wait;
@@ -11,11 +11,11 @@ pub struct Datagrams {
     pub size: u16,
     /// Times of the datagrams.
     pub gaps: Gaps,
-    /// What they carry.
+    /// Their content.
     pub content: Content,
 }
 
-/// What datagrams carry.
+/// Content of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Bytes without a meaning.
@@ -25,7 +25,7 @@ pub enum Content {
         /// Time from the first arrival to its playout. Later arrivals with a larger delay are late.
         playout: Duration,
     },
-    /// A file that is sent again and again.
+    /// A file, in rounds.
     File(Carousel),
 }
 

@@ -219,7 +219,7 @@ impl Mapped {
     }
 }
 
-/// Gives a segment the option. Reports of what arrived have the room that it leaves.
+/// Gives a segment the option. Reports of arrivals have the room that it leaves.
 fn put(multi: Multipath, segment: &mut Segment) {
     segment.multi = Some(multi);
     let taken = usize::from(segment.header_len() - PlainSegment::HEADER_LEN);
