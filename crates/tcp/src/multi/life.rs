@@ -61,14 +61,14 @@ impl Meta {
     /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
     /// peer, and offers it the address (ADD_ADDR).
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        let is_open = self.phase == MultiPhase::Open && self.is_confirmed;
-        if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening | MultiPhase::Open)
-            && !is_open
-            && self.role == Role::Active
-            && i > 0
-        {
+        let is_early = match self.phase {
+            MultiPhase::Closed | MultiPhase::Opening => true,
+            MultiPhase::Open => !self.is_confirmed,
+            MultiPhase::Plain | MultiPhase::Ended => false,
+        };
+        if is_early && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if is_open && super::is_fresh(subflows.connection(i)) {
+        } else if !is_early && self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
