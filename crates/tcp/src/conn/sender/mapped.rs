@@ -149,6 +149,7 @@ impl Mapped {
     /// before, and the segment does not exist for another multipath option than the signal (RFC 8684 §3).
     pub(crate) fn note_window(&mut self, segment: &Segment) -> bool {
         let is_same = std::mem::replace(&mut self.last_window, segment.window) == segment.window;
+        self.repeats_keys &= !matches!(segment.multi, Some(Multipath::Dss(_)));
         is_same && matches!(segment.multi, Some(Multipath::Dss(_)) | None)
     }
 
