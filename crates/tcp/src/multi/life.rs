@@ -78,9 +78,9 @@ impl Meta {
         }
     }
 
-    /// Takes subflow `i` out of use; other subflows carry later data. If its path works, a FIN follows the data that it was given (RFC
-    /// 8684 §3.4.2). If this end has lost its address (`is_lost`), others carry those data, too. Then the peer hears of it over another
-    /// subflow (REMOVE_ADDR), and by a reset, if that arrives.
+    /// Takes subflow `i` out of use; other subflows carry later data. If its path works, a FIN follows the data that it was given
+    /// (RFC 8684 §3.4.2). If this end has lost its address (`is_lost`), others carry those data, too. Then the peer hears of it over
+    /// another subflow (REMOVE_ADDR), and by a reset, if that arrives.
     pub fn withdraw<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, is_lost: bool, subflows: &mut S) {
         match self.subflows[i].stage {
             Stage::Planned(_) => self.subflows[i].stage = Stage::Planned(Time::NEVER),

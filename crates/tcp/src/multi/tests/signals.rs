@@ -97,7 +97,7 @@ fn rfc8684_3_1_others_join_after_a_signal() {
     assert_eq!((joined, left_at), (at(5100), at(5050)));
 }
 
-/// Nobody else can help: a connection whose first subflow ends before a signal is over.
+/// Without a signal no other subflow opens.
 #[test]
 fn a_connection_that_was_never_complete_ends_with_its_first_subflow() {
     let impatient = Config { give_up: GiveUp::AfterRetransmissions(2), ..tcp() };
@@ -179,7 +179,7 @@ fn rfc8684_3_6_the_reset_of_a_subflow_has_its_reason() {
     assert_eq!(reset.3.header_len(), 44);
 }
 
-/// Nobody answers over the path: the peer may join over it again.
+/// The path is silent: the peer may join over it again later.
 #[test]
 fn rfc8684_3_6_a_silent_path_is_a_transient_reason() {
     let told = |world: &World| (reasons(world), reported(world, SERVER));
