@@ -380,7 +380,7 @@ impl Tcb {
     /// A reset, with this sequence number.
     pub(crate) fn reset(&mut self, now: Time, seq: Seq) -> Segment {
         let Self { receiver, wire, cx, sender } = self;
-        // RFC 8684 §3.5 and §3.6: of the options, only that which says why.
+        // RFC 8684 §3.5 and §3.6: of the options, only the reason.
         let multi = sender.extras.mapped().and_then(Mapped::farewell);
         Segment { multi, ..wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx) }
     }

@@ -220,7 +220,7 @@ impl Mapped {
     }
 }
 
-/// Gives a segment the option. Reports of what arrived have the room that it leaves.
+/// Gives a segment the option. SACK blocks and SNACK have the room that is left.
 fn put(multi: Multipath, segment: &mut Segment) {
     segment.multi = Some(multi);
     let taken = usize::from(segment.header_len() - PlainSegment::HEADER_LEN);

@@ -97,7 +97,7 @@ fn rfc8684_3_1_others_join_after_a_signal() {
     assert_eq!((joined, left_at), (at(5100), at(5050)));
 }
 
-/// Without a signal no other subflow opens.
+/// No other subflow opens without a signal.
 #[test]
 fn a_connection_that_was_never_complete_ends_with_its_first_subflow() {
     let impatient = Config { give_up: GiveUp::AfterRetransmissions(2), ..tcp() };
