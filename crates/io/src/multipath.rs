@@ -137,7 +137,7 @@ impl Names {
         self.map(dss, len + u16::from(is_fin), &Place { offset, ..*place })
     }
 
-    /// Maps the bytes of the subflow from its place on to `mapped` bytes of data; 0: all that follow.
+    /// The subflow carries `mapped` bytes of the data from its place on; 0: all further data.
     fn map(&self, dss: &Dss, mapped: u16, place: &Place) -> Vec<u8> {
         let flags = HAS_ACK | HAS_MAPPING | if dss.is_fin { HAS_FIN } else { 0 };
         let ack = self.number(!place.is_back, dss.data_ack);

@@ -71,7 +71,7 @@ fn twenty_segments_over_leo_and_geo() {
     let app = "{ kind = 'bulk', size = '28800 B', count = 2, pause = '5 s' }";
     for (scheduler, expected) in [("min-rtt", 0.30), ("blest", 0.30), ("ecf", 0.06), ("redundant", 0.06)] {
         let multipath = format!("scheduler = '{scheduler}', receive_buffer = '4 MB'");
-        let head = "duration = '20 s'\n[tcp]\nlike = 'rfc'\ninitial_window = '10 segments'\ninitial_ssthresh = '10 segments'\nprocessing = '0 s'\n\
+        let head = "duration = '20 s'\n[tcp]\nlike = 'rfc'\ninitial_window = '10 segments'\ninitial_ssthresh = '5 segments'\nprocessing = '0 s'\n\
                     idle_restart = false\n";
         let text = format!("{head}{}{}", paths("100 Gbit/s", "100 Gbit/s"), flow(app, &multipath));
         let at = second(&run(&text, &[]));
@@ -164,7 +164,7 @@ fn coupled_subflows_take_as_much_as_one_connection() {
         let sent = run(&text, &[]).flows.whole("sent_packets").to_vec();
         sent[0] as f64 / (sent[0] + sent[1]) as f64
     };
-    let mean = |coupling: &str| (1..=4).map(|seed| share(coupling, seed)).sum::<f64>() / 4.0;
+    let mean = |coupling: &str| (1..=8).map(|seed| share(coupling, seed)).sum::<f64>() / 8.0;
     let expected = [("none", 2.0 / 3.0), ("lia", 0.5), ("olia", 0.5), ("balia", 0.5)];
     let found = expected.map(|(coupling, expected)| (coupling, mean(coupling), expected));
     assert!(found.iter().all(|(_, share, expected)| (share - expected).abs() < 0.05), "{found:?}");
@@ -192,7 +192,7 @@ fn one_subflow_is_tcp() {
         let multi = run_scenario(&Arc::new(scenario));
         for column in ["completion_s", "completion_rx_s", "rtt_mean_s", "cwnd_end_bytes"] {
             let [one, other] = [&tcp, &multi].map(|result| result.flows.real(column)[0]);
-            assert!((one - other).abs() < 1e-5, "{error}{column}: {one} with TCP, {other} over one subflow");
+            assert!((one - other).abs() < 1e-4, "{error}{column}: {one} with TCP, {other} over one subflow");
         }
         for column in
             ["delivered_bytes", "sent_bytes", "sent_packets", "retransmissions", "timeouts", "fast_retransmits"]

@@ -78,24 +78,13 @@ impl Connection {
         self.tcb.wire.pending.window_probe = true;
     }
 
-    /// Notes that a signal of the peer has arrived: it has the keys of both ends (RFC 8684 §3.1).
-    pub fn confirm_keys(&mut self) {
-        if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
-            mapped.repeats_keys = false;
-        }
-    }
-
-    /// Gives up the subflow. If the peer gets a reset, it has this option: [`Multipath::Reset`] or [`Multipath::FastClose`].
-    pub fn abort_subflow(&mut self, farewell: Multipath) {
-        if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
-            mapped.set_farewell(farewell);
-        }
-        self.abort();
-    }
-
-    /// Sends an ACK with this option.
+    /// Sends an ACK with this option. [`Multipath::Reset`] and [`Multipath::FastClose`] wait for a reset.
     pub fn tell(&mut self, told: Multipath) {
-        if let Some(mapped) = self.tcb.sender.extras.agreed_mapped_mut() {
+        if matches!(told, Multipath::Reset(_) | Multipath::FastClose) {
+            if let Some(mapped) = self.tcb.sender.extras.mapped_mut() {
+                mapped.set_farewell(told);
+            }
+        } else if let Some(mapped) = self.tcb.sender.extras.agreed_mapped_mut() {
             mapped.told = Some(told);
             self.tcb.receiver.ack_soon();
         }

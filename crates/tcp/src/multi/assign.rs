@@ -181,7 +181,7 @@ impl Meta {
                 }
                 let dsn = self.sender.take_new(len);
                 let conn = subflows.connection(i);
-                // MP_CAPABLE in place of the signal has no flag for the end of the data (RFC 8684 §3.1).
+                // MP_CAPABLE in place of the signal has no DATA_FIN (RFC 8684 §3.1).
                 self.sender.fin_is_mapped &= !(dsn == 0 && conn.report().repeats_keys());
                 conn.offer_mapped(dsn, len);
                 self.last = i;

@@ -61,14 +61,14 @@ impl Meta {
     /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
     /// peer, and offers it the address (ADD_ADDR).
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        let is_open = self.phase == MultiPhase::Open && self.is_confirmed;
-        if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening | MultiPhase::Open)
-            && !is_open
-            && self.role == Role::Active
-            && i > 0
-        {
+        let is_early = match self.phase {
+            MultiPhase::Closed | MultiPhase::Opening => true,
+            MultiPhase::Open => !self.is_confirmed,
+            MultiPhase::Plain | MultiPhase::Ended => false,
+        };
+        if is_early && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if is_open && super::is_fresh(subflows.connection(i)) {
+        } else if !is_early && self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
@@ -78,29 +78,22 @@ impl Meta {
         }
     }
 
-    /// Takes subflow `i`, whose path works, out of use: a FIN follows the data that it was given (RFC 8684 §3.4.2). Other subflows
-    /// carry later data.
-    pub fn withdraw<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
-        if self.is_in_use(i) {
-            self.leave(i, subflows);
+    /// Takes subflow `i` out of use; other subflows carry later data. If its path works, a FIN follows the data that it was given
+    /// (RFC 8684 §3.4.2). If this end has lost its address (`is_lost`), others carry those data, too. Then the peer hears of it over
+    /// another subflow (REMOVE_ADDR), and by a reset, if that arrives.
+    pub fn withdraw<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, is_lost: bool, subflows: &mut S) {
+        match self.subflows[i].stage {
+            Stage::Planned(_) => self.subflows[i].stage = Stage::Planned(Time::NEVER),
+            Stage::Opening | Stage::Open if self.phase != MultiPhase::Plain && is_lost => {
+                self.tell_by_other(i, Multipath::RemoveAddress(i as u8), subflows);
+                self.drop_subflow(now, i, GONE, subflows);
+            }
+            Stage::Opening | Stage::Open if self.phase != MultiPhase::Plain => {
+                self.subflows[i].is_leaving = true;
+                self.finish(i, subflows);
+            }
+            _ => {}
         }
-    }
-
-    /// Gives up subflow `i`, whose address this end has lost. Other subflows carry its data. The peer hears of it over another subflow
-    /// (REMOVE_ADDR), and by a reset, if that arrives.
-    pub fn remove_address<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        if self.is_in_use(i) {
-            self.tell_by_other(i, Multipath::RemoveAddress(i as u8), subflows);
-            self.drop_subflow(now, i, GONE, subflows);
-        }
-    }
-
-    /// Whether subflow `i` can be closed. Without a join, it never will.
-    fn is_in_use(&mut self, i: usize) -> bool {
-        if matches!(self.subflows[i].stage, Stage::Planned(_)) {
-            self.subflows[i].stage = Stage::Planned(Time::NEVER);
-        }
-        matches!(self.subflows[i].stage, Stage::Opening | Stage::Open) && self.phase != MultiPhase::Plain
     }
 
     /// Makes subflow `i` a backup or a regular subflow. A backup is used only if no other subflow is usable. MP_PRIO
@@ -138,7 +131,8 @@ impl Meta {
         }
         for i in 0..self.subflows.len() {
             if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
-                subflows.connection(i).abort_subflow(Multipath::FastClose);
+                subflows.connection(i).tell(Multipath::FastClose);
+                subflows.connection(i).abort();
                 self.subflows[i].stage = Stage::Closed;
                 self.touch(i);
             }
@@ -190,15 +184,9 @@ impl Meta {
         }
         if !subflows.connection(i).report().config().handshake {
             self.sender.on_window(0, self.shared.window);
-            self.confirm(now, subflows);
+            self.is_confirmed = true;
+            self.join_due(now, subflows);
         }
-    }
-
-    /// A data sequence signal of the peer has arrived: the multipath connection is complete.
-    fn confirm<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        subflows.connection(0).confirm_keys();
-        self.is_confirmed = true;
-        self.join_due(now, subflows);
     }
 
     /// Opens the subflows whose time has come.
@@ -232,12 +220,6 @@ impl Meta {
         if self.phase == MultiPhase::Open && !self.sender.fin_is_mapped && self.timers.fin == Time::NEVER {
             self.tell_fin(now, subflows);
         }
-    }
-
-    /// Closes subflow `i` before the end of the data.
-    fn leave<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
-        self.subflows[i].is_leaving = true;
-        self.finish(i, subflows);
     }
 
     /// Closes subflow `i`.
@@ -275,7 +257,8 @@ impl Meta {
         } else if !self.receiver.is_finished() && self.subflows.len() > 1 {
             // It leaves before the data end: it will carry nothing more in either direction.
             self.strand(i, subflows);
-            self.leave(i, subflows);
+            self.subflows[i].is_leaving = true;
+            self.finish(i, subflows);
         }
         self.advance_close(now, subflows);
     }
@@ -305,7 +288,8 @@ impl Meta {
     fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, reset: SubflowReset, subflows: &mut S) {
         let conn = subflows.connection(i);
         let is_open = conn.state().is_synchronised();
-        conn.abort_subflow(Multipath::Reset(reset));
+        conn.tell(Multipath::Reset(reset));
+        conn.abort();
         if is_open {
             self.report(MultiEvent::Reset(i, reset));
         }
@@ -404,7 +388,10 @@ impl Meta {
         match segment.multi {
             None => return self.on_stripped(now, i, has_data, subflows),
             Some(Multipath::Infinite(_)) => return self.on_stripped(now, i, true, subflows),
-            Some(Multipath::Dss(_)) if !self.is_confirmed => self.confirm(now, subflows),
+            Some(Multipath::Dss(_)) if !self.is_confirmed => {
+                self.is_confirmed = true;
+                self.join_due(now, subflows);
+            }
             Some(Multipath::Priority { is_backup }) => self.subflows[i].facts.is_backup = is_backup,
             // Others carry its data meanwhile. A path that answers stays (RFC 8684 §3.4.2).
             Some(Multipath::RemoveAddress(id)) => match self.subflows.get_mut(usize::from(id)) {
@@ -467,7 +454,9 @@ impl Meta {
         self.sender.reinject.clear();
         for i in 1..self.subflows.len() {
             if self.subflows[i].stage == Stage::Opening {
-                subflows.connection(i).abort_subflow(Multipath::Reset(SubflowReset::permanent(ResetReason::Middlebox)));
+                let conn = subflows.connection(i);
+                conn.tell(Multipath::Reset(SubflowReset::permanent(ResetReason::Middlebox)));
+                conn.abort();
                 self.touch(i);
             }
             self.subflows[i].stage = Stage::Closed;

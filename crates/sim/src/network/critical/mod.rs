@@ -5,8 +5,8 @@
 //! trail of the packet that completes a transfer is the critical path. Its shares add up to the time of the transfer (Barford
 //! and Crovella, Critical Path Analysis of TCP Transactions, 2001).
 //!
-//! The subflows of a connection over several paths share its transfer: a subflow that has no trail of it takes over the newest
-//! one at its end.
+//! The subflows of a connection over several paths share its transfer: a subflow that has no trail of it, or sends because of an
+//! arrival, takes over the newest one at its end.
 //!
 //! No link runs ahead of time then, and no result changes. A packet made by a middlebox has the trail of the last packet of
 //! its connection that reached the node.
@@ -283,7 +283,8 @@ impl CriticalPaths {
         let is_new = self.is_at_rest(endpoint);
         let of_flow = self.flows[flow].clone().filter(|trail| !self.is_over(trail.story));
         let newest = self.newest(traffic.siblings(endpoint)).filter(|_| !is_new || !is_retransmission);
-        let known = if is_new { newest } else { Some(endpoint) };
+        // The arrival may be that of another subflow.
+        let known = if is_new || self.acting == Acting::OnArrival { newest } else { Some(endpoint) };
         let mut trail = match (known.and_then(|known| self.end(known)), of_flow) {
             (Some(end), _) => end.trail.clone(),
             (None, Some(trail)) => trail,

@@ -149,6 +149,7 @@ impl Mapped {
     /// before, and the segment does not exist for another multipath option than the signal (RFC 8684 §3).
     pub(crate) fn note_window(&mut self, segment: &Segment) -> bool {
         let is_same = std::mem::replace(&mut self.last_window, segment.window) == segment.window;
+        self.repeats_keys &= !matches!(segment.multi, Some(Multipath::Dss(_)));
         is_same && matches!(segment.multi, Some(Multipath::Dss(_)) | None)
     }
 
@@ -219,7 +220,7 @@ impl Mapped {
     }
 }
 
-/// Gives a segment the option. Reports of arrivals have the room that it leaves.
+/// Gives a segment the option. SACK blocks and SNACK have the room that is left.
 fn put(multi: Multipath, segment: &mut Segment) {
     segment.multi = Some(multi);
     let taken = usize::from(segment.header_len() - PlainSegment::HEADER_LEN);

@@ -16,7 +16,7 @@ fn world(paths: Vec<Path>) -> World {
 /// The second subflow was withdrawn. At 2 s the server offers its address again, over the first.
 fn offered(change: impl FnOnce(&mut World)) -> World {
     let mut world = world(vec![Path::of(20), Path::of(60)]);
-    world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, 1, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, true, subflows));
     world.run_until(at(2000));
     world.replace(1);
     change(&mut world);
@@ -60,7 +60,7 @@ fn an_address_is_not_offered_for_ever() {
 fn rfc8684_3_4_2_an_address_is_removed_over_another_subflow() {
     let mut world = world(vec![Path::of(20), Path::of(30)]);
     world.paths[0].down = vec![(at(1000), Time::NEVER)];
-    world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, 0, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 0, true, subflows));
     world.run_until(at(1100));
     assert_eq!(world.ends[SERVER].subflows[0].state(), State::Established, "its path is tested first");
     world.run_until(at(10_000));
@@ -95,7 +95,7 @@ fn rfc8684_3_4_2_old_segments_are_no_answer() {
     world.run_until(at(2100));
     world.paths[1].down = vec![(at(2380), Time::NEVER)];
     let before = world.ends[SERVER].subflows[1].counters().arrived_bytes;
-    world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, 1, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, true, subflows));
     world.run_until(at(60_000));
     assert!(world.ends[SERVER].subflows[1].counters().arrived_bytes > before, "data arrive after the news");
     assert_eq!(world.ends[SERVER].subflows[1].state(), State::Closed);

@@ -143,10 +143,7 @@ fn check(case: Case) -> Result<(), TestCaseError> {
         }
         if let Some((_, i, is_lost)) = withdrawn.filter(|(from, ..)| world.now >= at(*from)) {
             withdrawn = None;
-            world.call(CLIENT, |meta, now, subflows| match is_lost {
-                true => meta.remove_address(now, i, subflows),
-                false => meta.withdraw(i, subflows),
-            });
+            world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, i, is_lost, subflows));
         }
         for (i, was_down) in is_told.iter_mut().enumerate() {
             let is_down = world.paths[i].down.iter().any(|&(from, to)| from <= world.now && world.now < to);

@@ -137,7 +137,7 @@ fn a_withdrawn_subflow_leaves_its_data_to_others_and_may_come_back() {
     let mut world = world(vec![path(20), path(60)]);
     world.offer(20_000 * SMSS);
     world.run_until(at(2000));
-    world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, 0, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 0, true, subflows));
     world.run_until(at(8000));
     assert!([CLIENT, SERVER].iter().all(|end| world.ends[*end].subflows[0].state() == State::Closed));
     assert!(world
@@ -206,7 +206,7 @@ fn a_subflow_that_gave_up_is_not_restored() {
         world.run_until(at(1000));
         world.call(CLIENT, |meta, _, subflows| meta.on_path_down(1, subflows));
         if gives_up {
-            world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, 1, subflows));
+            world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, true, subflows));
         }
         world.call(CLIENT, |meta, _, _| meta.on_path_up(1));
         world.run_until(at(2000));

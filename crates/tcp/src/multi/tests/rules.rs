@@ -140,7 +140,7 @@ fn a_connection_that_has_a_subflow_again_goes_on() {
     world.offer(40 * SMSS);
     world.run_until(at(2000));
     for i in 0..2 {
-        world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, i, subflows));
+        world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, i, true, subflows));
     }
     world.run_until(at(32_000));
     world.replace(0);

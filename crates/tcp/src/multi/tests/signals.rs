@@ -97,7 +97,7 @@ fn rfc8684_3_1_others_join_after_a_signal() {
     assert_eq!((joined, left_at), (at(5100), at(5050)));
 }
 
-/// A connection whose first subflow ends before a signal is over.
+/// No other subflow opens without a signal.
 #[test]
 fn a_connection_that_was_never_complete_ends_with_its_first_subflow() {
     let impatient = Config { give_up: GiveUp::AfterRetransmissions(2), ..tcp() };
@@ -116,7 +116,7 @@ fn rfc8684_3_4_2_a_subflow_that_works_leaves_by_fin() {
     let mut world = open(vec![Path::of(20), Path::of(60)]);
     world.offer(200 * SMSS);
     world.run_until(at(1050));
-    world.call(CLIENT, |meta, _, subflows| meta.withdraw(1, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, false, subflows));
     assert!(world.run_until_delivered(200 * SMSS, at(20_000)).is_some());
     world.run_until(at(3000));
     let log = world.log.as_ref().unwrap();
@@ -136,7 +136,7 @@ fn a_subflow_that_fails_while_it_leaves_loses_nothing() {
     let second = Path { down: vec![(at(1060), Time::NEVER)], ..Path::of(60) };
     let mut world = open(vec![Path::of(20), second]);
     world.offer(20 * SMSS);
-    world.call(CLIENT, |meta, _, subflows| meta.withdraw(1, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, false, subflows));
     assert!(world.run_until_delivered(20 * SMSS, at(20_000)).is_some());
     assert!(world.ends[CLIENT].meta.counters().reinjected_bytes > 0);
 }
@@ -149,7 +149,7 @@ fn a_backup_takes_over_from_a_subflow_that_leaves() {
     let mut world = World::planned(MultiConfig::default(), &tcp(), plans);
     world.open();
     world.run_until(at(1000));
-    world.call(CLIENT, |meta, _, subflows| meta.withdraw(0, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 0, false, subflows));
     world.offer(20 * SMSS);
     assert!(world.run_until_delivered(20 * SMSS, at(3000)).is_some());
     assert_eq!(world.acked(CLIENT, 0), 0);
@@ -171,7 +171,7 @@ fn reported(world: &World, end: usize) -> Vec<SubflowReset> {
 fn rfc8684_3_6_the_reset_of_a_subflow_has_its_reason() {
     let gone = SubflowReset::permanent(ResetReason::Unspecified);
     let mut world = open(vec![Path::of(20), Path::of(30)]);
-    world.call(CLIENT, |meta, now, subflows| meta.remove_address(now, 1, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, true, subflows));
     world.run_until(at(60_000));
     assert_eq!(reasons(&world), [(CLIENT, 1, Some(Multipath::Reset(gone)))]);
     assert_eq!([CLIENT, SERVER].map(|end| reported(&world, end)), [[gone], [gone]]);
@@ -179,7 +179,7 @@ fn rfc8684_3_6_the_reset_of_a_subflow_has_its_reason() {
     assert_eq!(reset.3.header_len(), 44);
 }
 
-/// The path is silent: the peer may join over it again.
+/// The path is silent: the peer may join over it again later.
 #[test]
 fn rfc8684_3_6_a_silent_path_is_a_transient_reason() {
     let told = |world: &World| (reasons(world), reported(world, SERVER));
