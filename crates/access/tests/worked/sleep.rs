@@ -35,6 +35,23 @@ fn idle_terminals_sleep() {
     assert!((99 * IDLE..=104 * IDLE).contains(&found), "{found}");
 }
 
+/// A terminal with a constant rate stays on while it sleeps. Another logs off.
+#[test]
+fn a_constant_rate_keeps_a_terminal_on() {
+    let second = Duration::from_secs(1);
+    let log_on =
+        LogOn { slots: 4, at_start: false, repeat: (4, 16), after: second, idle: Some(second), resets: Vec::new() };
+    let medium = MfTdma { log_on: Some(log_on), ..medium() };
+    for (access, is_on) in [(constant(16), true), (volume_based(RandomUse::None), false)] {
+        let mut link = SlottedMedium::mf_tdma(&medium, &terminals(1, access), 1);
+        for _ in 0..300 {
+            link.visits();
+            link.advance(&[demand(0, 9.0)]);
+        }
+        assert_eq!(link.is_on(0), is_on);
+    }
+}
+
 #[test]
 fn idle_users_of_a_cell_sleep() {
     for is_up in [true, false] {
