@@ -26,7 +26,7 @@ fn idle_terminals_sleep() {
     let asks = volume_based(RandomUse::None);
     assert_eq!(visits_while_idle(&medium(), asks), 100 * IDLE);
     // Through the bursts of a constant rate, too: 16 kbit/s have one in each second or third superframe. Some visits find out
-    // whether the controller has heard it in the last second.
+    // whether the controller measured it in the last second.
     let found = visits_while_idle(&medium(), constant(16));
     assert!((100 * IDLE..=125 * IDLE).contains(&found), "{found}");
     let random = MfTdma { control_interval: None, random: Some(RandomAccess::default()), ..medium() };
@@ -102,7 +102,7 @@ proptest! {
         let of = |n: usize, k: u64| {
             let (backlog, arrived, is_up, until) = state(n, k, seed, period);
             let until = Time::ZERO + medium.superframe * until;
-            // A signal of whole pieces, as the link says, or of pieces of which it only knows the next superframe.
+            // The link knows the end of a piece of the signal, or only the next superframe.
             let piece = k / pieces;
             let steady = if seed % 3 == 0 { k + 1 } else { (piece + 1) * pieces };
             let steady = Time::ZERO + medium.superframe * steady;

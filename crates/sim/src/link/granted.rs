@@ -46,7 +46,7 @@ pub(super) struct Granted {
     corrupted_at: Time,
 }
 
-/// What the medium has planned for a link.
+/// Plan of the medium for a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
     /// Waveform of its bursts.

@@ -24,7 +24,7 @@ pub(crate) struct Tlp {
     started: (Time, [Time; 2]),
 }
 
-/// Of no start.
+/// State without a start.
 const NONE: (Time, [Time; 2]) = (Time::NEVER, [Time::NEVER; 2]);
 
 /// A probe that was sent (RFC 8985 §7.3): TLP.end_seq, TLP.is_retrans.
