@@ -3,9 +3,8 @@
 //! Phases share what the phases before them leave: control slots, constant rates, guaranteed parts of rates asked for,
 //! these rates, volumes, free capacity. Each phase of requests serves one class after the other. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
 //!
-//! Only [`Candidates`] take part in a plan: terminals with a control slot, an open request, or the
-//! credit of a constant rate for a burst. So an idle terminal costs little in most superframes, and nothing without such a
-//! rate.
+//! Only [`Candidates`] take part in a plan: terminals with a control slot, an open request, or the credit of a constant rate
+//! for a burst. So an idle terminal costs little in most superframes, and nothing without such a rate.
 
 mod account;
 mod filling;
@@ -67,13 +66,13 @@ impl Plan {
 /// Terminals that may get slots in the superframe of a plan.
 #[derive(Clone, Debug)]
 struct Candidates {
-    /// Users with open requests, with the credit of a constant rate for a burst, or with free slots.
+    /// Terminals with open requests, with the credit of a constant rate for a burst, or with free slots.
     ready: Set,
     /// These and those with control slots, rising. Other users follow.
     list: Vec<u32>,
     /// Count without other users.
     known: usize,
-    /// Places of those with open requests.
+    /// Places of terminals with open requests.
     asking: Vec<u32>,
 }
 

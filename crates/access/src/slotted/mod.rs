@@ -155,7 +155,9 @@ impl SlottedMedium {
         if !is_done || !is_settled || (stands && !self.is_steady(superframe, n, demand)) {
             return;
         }
-        let logs_off = self.joining.as_mut().filter(|_| demand.is_up).and_then(|of| of.be_quiet(superframe, n));
+        // A terminal with a constant rate stays on.
+        let may_leave = demand.is_up && !stands;
+        let logs_off = self.joining.as_mut().filter(|_| may_leave).and_then(|of| of.be_quiet(superframe, n));
         let member = &self.members[n];
         let until = if stands { demand.until.min(demand.steady) } else { demand.until };
         let changes = (until < Time::NEVER).then(|| self.grid.superframes_in(until - Time::ZERO));

@@ -26,13 +26,30 @@ fn idle_terminals_sleep() {
     let asks = volume_based(RandomUse::None);
     assert_eq!(visits_while_idle(&medium(), asks), 100 * IDLE);
     // Through the bursts of a constant rate, too: 16 kbit/s have one in each second or third superframe. Some visits find out
-    // whether the controller got one of its bursts in the last second.
+    // whether the controller measured it in the last second.
     let found = visits_while_idle(&medium(), constant(16));
     assert!((100 * IDLE..=125 * IDLE).contains(&found), "{found}");
     let random = MfTdma { control_interval: None, random: Some(RandomAccess::default()), ..medium() };
     let found = visits_while_idle(&random, volume_based(RandomUse::Requests));
     // A second has 37 superframes and a part.
     assert!((99 * IDLE..=104 * IDLE).contains(&found), "{found}");
+}
+
+/// A terminal with a constant rate stays on while it sleeps. Another logs off.
+#[test]
+fn a_constant_rate_keeps_a_terminal_on() {
+    let second = Duration::from_secs(1);
+    let log_on =
+        LogOn { slots: 4, at_start: false, repeat: (4, 16), after: second, idle: Some(second), resets: Vec::new() };
+    let medium = MfTdma { log_on: Some(log_on), ..medium() };
+    for (access, is_on) in [(constant(16), true), (volume_based(RandomUse::None), false)] {
+        let mut link = SlottedMedium::mf_tdma(&medium, &terminals(1, access), 1);
+        for _ in 0..300 {
+            link.visits();
+            link.advance(&[demand(0, 9.0)]);
+        }
+        assert_eq!(link.is_on(0), is_on);
+    }
 }
 
 #[test]
@@ -85,7 +102,7 @@ proptest! {
         let of = |n: usize, k: u64| {
             let (backlog, arrived, is_up, until) = state(n, k, seed, period);
             let until = Time::ZERO + medium.superframe * until;
-            // The link knows a signal for a whole piece, or only for the next superframe.
+            // The link knows the end of a piece of the signal, or only the next superframe.
             let piece = k / pieces;
             let steady = if seed % 3 == 0 { k + 1 } else { (piece + 1) * pieces };
             let steady = Time::ZERO + medium.superframe * steady;
