@@ -19,13 +19,9 @@ pub(crate) struct Tlp {
     sent: Option<Probe>,
     /// A round trip was sampled since the last probe.
     has_sample: bool,
-    /// The probe timeout was started at this instant with more than a segment outstanding, beside a retransmission timer of this
-    /// state. More data do not change it.
-    started: (Time, [Time; 2]),
+    /// The probe timeout was started at this instant with more than a segment outstanding. More data do not change it.
+    started: Time,
 }
-
-/// State without a start.
-const NONE: (Time, [Time; 2]) = (Time::NEVER, [Time::NEVER; 2]);
 
 /// A probe that was sent (RFC 8985 §7.3): TLP.end_seq, TLP.is_retrans.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +32,7 @@ struct Probe {
 
 impl Tlp {
     pub(super) fn new(settings: Rack) -> Self {
-        Self { settings, is_due: false, sent: None, has_sample: true, started: NONE }
+        Self { settings, is_due: false, sent: None, has_sample: true, started: Time::NEVER }
     }
 
     /// A round trip was sampled.
@@ -48,46 +44,40 @@ impl Tlp {
     pub(super) fn stop(&mut self, timers: &mut Timers) {
         self.sent = None;
         self.is_due = false;
-        self.started = NONE;
+        self.started = Time::NEVER;
         timers.stop(Timer::LossProbe);
     }
 
     /// RFC 8985 §7.2: after new data, or an ACK of new data, unless losses are being repaired.
     #[inline(never)]
     pub(super) fn schedule(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
+        let (flight, srtt) = (board.flight_size(), view.rtt.srtt());
         timers.stop(Timer::LossProbe);
-        self.started = NONE;
-        if !self.settings.tlp || board.flight_size() == 0 || !is_open(view, board) {
+        self.started = Time::NEVER;
+        if !self.settings.tlp || flight == 0 || !is_open(view, board) {
             return;
         }
-        timers.set(Timer::LossProbe, self.expiry(view, board, timers));
-        if board.flight_size() > view.space.smss() {
-            self.started = (view.now, retransmission(view, timers));
-        }
-    }
-
-    /// Returns the time of the next probe: not later than the retransmission timer.
-    #[inline]
-    fn expiry(&self, view: &View<'_>, board: &Scoreboard, timers: &Timers) -> Time {
-        let is_alone = board.flight_size() <= view.space.smss();
-        let alone = if is_alone { self.settings.max_ack_delay } else { Duration::ZERO };
-        let probe = view.now + view.rtt.srtt().map_or(PTO_INITIAL, |srtt| srtt * 2 + alone);
+        let alone = if flight <= view.space.smss() { self.settings.max_ack_delay } else { Duration::ZERO };
+        let probe = view.now + srtt.map_or(PTO_INITIAL, |srtt| srtt * 2 + alone);
         let expiry = match timers.get(Timer::Retransmit) {
             Time::NEVER => view.now + view.rtt.rto(),
             // The exact instant, which is not earlier, costs two divisions.
             earliest if probe <= earliest => earliest,
             _ => view.rtt.armed_expiry(),
         };
-        probe.min(expiry)
+        timers.set(Timer::LossProbe, probe.min(expiry));
+        if probe <= expiry && flight > view.space.smss() {
+            self.started = view.now;
+        }
     }
 
-    /// Whether it was scheduled at this instant, and new data do not change the time: then the retransmission timer was not
-    /// restarted since.
+    /// Whether it was scheduled at this instant, and new data do not change the time: then the retransmission timer, which may
+    /// have been restarted since, does not expire before.
     #[inline]
     pub(super) fn is_scheduled(&self, view: &View<'_>, board: &Scoreboard, timers: &Timers) -> bool {
-        let is_scheduled = self.started == (view.now, retransmission(view, timers)) && is_open(view, board);
-        debug_assert!(!is_scheduled || timers.get(Timer::LossProbe) == self.expiry(view, board, timers));
-        is_scheduled
+        let retransmit = timers.get(Timer::Retransmit);
+        let is_first = timers.get(Timer::LossProbe) <= retransmit && retransmit != Time::NEVER;
+        self.started == view.now && is_first && is_open(view, board)
     }
 
     /// Whether a probe is to be sent.
@@ -113,7 +103,7 @@ impl Tlp {
     pub(super) fn on_sent(&mut self, end_seq: u64, is_retrans: bool, timers: &mut Timers) {
         self.sent = Some(Probe { end_seq, is_retrans });
         self.has_sample = false;
-        self.started = NONE;
+        self.started = Time::NEVER;
         timers.stop(Timer::LossProbe);
     }
 
@@ -127,12 +117,6 @@ impl Tlp {
         }
         is_repair.then(|| probe.end_seq.saturating_sub(1))
     }
-}
-
-/// Returns the start of the retransmission timer, and the time before which it does not expire.
-#[inline]
-fn retransmission(view: &View<'_>, timers: &Timers) -> [Time; 2] {
-    [view.rtt.armed_at(), timers.get(Timer::Retransmit)]
 }
 
 /// Whether a probe would help: no losses are being repaired, and no ACK asks for an answer.
