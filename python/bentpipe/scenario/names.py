@@ -194,6 +194,7 @@ MetricName = Literal[
     "slowdown_p99",
     "fct_min",
     "datagrams_lost",
+    "file_lacks_packets",
     "delay_mean",
     "delay_p50",
     "delay_p95",
@@ -203,6 +204,7 @@ MetricName = Literal[
     "loss",
     "r_factor",
     "mos",
+    "file_complete",
 ]
 """Metrics of a run."""
 

@@ -5140,7 +5140,7 @@ _AppCarouselRequired = TypedDict("_AppCarouselRequired", {"kind": Literal["carou
 
 
 class AppCarousel(_AppCarouselRequired, total=False):
-    """One file that is sent again and again at a constant rate, in blocks with packets for repair, to receivers that answer nothing (ALC, RFC 5775). A block is complete with any `block` of its packets. Each packet has 16 B of headers beside the 28 B of datagrams.
+    """One file in rounds at a constant rate, in blocks with packets for repair, for receivers that answer nothing (ALC, RFC 5775). A block is complete with any `block` of its packets. Each packet has 16 B of headers beside the 28 B of datagrams.
 
     file :
         Bytes of the file.
