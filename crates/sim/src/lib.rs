@@ -43,4 +43,4 @@ pub use packet::{Bodies, Packet};
 ///
 /// It is a part of the name of every stored run, so that runs of another simulator are never reused. Raise it by one
 /// with any change of a result, including the set of columns: `tests/recorded.rs` checks it.
-pub const RESULTS: u32 = 12;
+pub const RESULTS: u32 = 11;

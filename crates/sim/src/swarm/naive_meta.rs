@@ -147,6 +147,8 @@ impl End {
                 Err("the first data without the keys".to_owned())
             }
             Some(Multipath::Dss(dss)) => self.signals(at, of, segment, dss),
+            // A dummy segment repeats a segment that was sent, with its option.
+            Some(Multipath::Capable) if segment.flags.has(Flags::DUMMY) && number(segment.seq) == 1 => Ok(()),
             // RFC 8684 §3.3: data has its mapping.
             other if segment.len > 0 => Err(format!("data with {other:?}")),
             _ => Ok(()),
