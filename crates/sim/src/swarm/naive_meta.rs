@@ -140,15 +140,14 @@ impl End {
             return Ok(());
         }
         match segment.multi {
-            Some(Multipath::Capable) if segment.len > 0 && self.owes_keys(subflow, segment) => {
+            // Also later: copies repeat the option of their segment, and a signal in a segment that is discarded has no effect.
+            Some(Multipath::Capable) if segment.len > 0 && self.is_first(subflow, segment) => {
                 self.maps(at, of, 0, (0, segment.len.into()))
             }
             Some(Multipath::Dss(_)) if segment.len > 0 && self.owes_keys(subflow, segment) => {
                 Err("the first data without the keys".to_owned())
             }
             Some(Multipath::Dss(dss)) => self.signals(at, of, segment, dss),
-            // A dummy segment repeats a segment that was sent, with its option.
-            Some(Multipath::Capable) if segment.flags.has(Flags::DUMMY) && number(segment.seq) == 1 => Ok(()),
             // RFC 8684 §3.3: data has its mapping.
             other if segment.len > 0 => Err(format!("data with {other:?}")),
             _ => Ok(()),
@@ -157,7 +156,11 @@ impl End {
 
     /// RFC 8684 §3.1: the first data of the opener repeat the keys, until a signal has arrived.
     fn owes_keys(&self, subflow: u8, segment: &Segment) -> bool {
-        self.is_opener && !self.has_heard && subflow == 0 && number(segment.seq) == 1
+        !self.has_heard && self.is_first(subflow, segment)
+    }
+
+    fn is_first(&self, subflow: u8, segment: &Segment) -> bool {
+        self.is_opener && subflow == 0 && number(segment.seq) == 1
     }
 
     fn signals(&mut self, at: Time, of: (u8, u32), segment: &Segment, dss: Dss) -> Result<(), String> {
