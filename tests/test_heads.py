@@ -18,7 +18,7 @@ SHOWN = {
     "links": {*readable.SHOWN_LINKS},
     "terminals": {*readable.SHOWN_TERMINALS},
     "drops": {*readable.SHOWN_DROPS},
-    "datagrams": {name for name, _ in render_run._DATAGRAM_COLUMNS},
+    "datagrams": {name for name, _ in (*render_run._DATAGRAM_COLUMNS, *render_run._FILE_COLUMNS)},
     "subflows": {name for name, _ in render_run._SUBFLOW_COLUMNS},
     "completions": {name for name, _ in render_run._COMPLETION_COLUMNS},
 }

@@ -117,7 +117,7 @@ def test_segments_of_any_size_fill_the_path():
         (["--set", "link.sat.rate=5", "Mbit/s"], "did you mean --set 'link.sat.rate=5 Mbit/s'?"),
         (["--set", "flow.f.app=sctp"], "over this path with bentpipe emulate"),
         (["--set", "flow.f.app=http"], 'did you mean "page"? known: rtp'),
-        (["--set", "flow.f.app=foo"], "(8 of 13, all: bentpipe list app)"),
+        (["--set", "flow.f.app=foo"], "(8 of 14, all: bentpipe list app)"),
         (["--cc", "renoo"], "did you mean 'reno'? known: reno, "),
         (["10"], "error: got unexpected extra argument (10)"),
     ],

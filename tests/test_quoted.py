@@ -55,6 +55,7 @@ LONG = {
 }
 """Commands that only BENTPIPE_ALL=1 runs, with their time."""
 ELSEWHERE = {
+    "broadcast": "below",
     "browser": "test_emulate",
     "custom-congestion-control": "test_own",
     "custom-middlebox": "test_own_middlebox",
@@ -119,6 +120,18 @@ def test_a_page_quotes_what_its_commands_print(name, tmp_path, monkeypatch, caps
 def test_each_page_with_an_output_has_a_test_of_it():
     named = {Path(name).stem for name in QUOTED} | set(ELSEWHERE)
     assert {page.stem for page in PAGES if page.stem != "README" and any(map(pieces, outputs(page)))} <= named
+
+
+def test_the_guide_of_files_for_many_has_the_means_of_its_cases(tmp_path):
+    page = DOCS / "guides" / "broadcast.md"
+    save_files(page, tmp_path)
+    (command,) = [each for each in commands(page) if "maps.toml" in each and " compare " in each]
+    found = bp.compare(tmp_path / "maps.toml", cases=cases_of(command), metric="file_complete")
+    (shown,) = outputs(page)
+    for case in cases_of(command):
+        each = found.estimate(case, "file_complete")
+        for number in formatting.mean_and_margin(each.mean, each.half_width):
+            assert number in shown
 
 
 @pytest.mark.parametrize(

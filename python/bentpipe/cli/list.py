@@ -40,6 +40,18 @@ MOST = 36
 KEPT = "of a table that is then kept"
 ONE_ONLY = "of one flow or link only"
 """Headings of groups of metrics."""
+READERS = {
+    "ping": "Output of ping, best with -D.",
+    "fping": "Output of fping -D.",
+    "irtt": "JSON of irtt client -o: delays and losses of each direction.",
+    "flent": "Data files of Flent.",
+    "iperf3": "JSON of iperf3 -J: intervals of TCP or UDP.",
+    "ss": "Repeated output of ss -tin.",
+    "dish": "History of a Starlink dish, as CSV.",
+    "csv": "CSV whose columns end in their units.",
+    "pcap": "Captures, pcap or pcapng: echoes, TCP and numbered datagrams.",
+}
+"""Measurements that `fit` reads, without the libraries of their readers."""
 INSTALLED = "of installed packages"
 """Heading of names that packages add."""
 
@@ -139,10 +151,7 @@ def _with_plugins(topic: str, entries: list[Entry]) -> list[Entry]:
 
 
 def _readers() -> list[Entry]:
-    from bentpipe.fitting.readers import MODULES
-
-    entries = [Entry(kind, (module.__doc__ or "").partition("\n")[0]) for kind, module in MODULES.items()]
-    return _with_plugins("readers", entries)
+    return _with_plugins("readers", [Entry(kind, summary) for kind, summary in READERS.items()])
 
 
 def _list_definitions(table: str) -> list[Entry]:

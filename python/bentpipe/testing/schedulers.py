@@ -76,14 +76,17 @@ PATHS: Mapping[str, Any] = {
 }
 FAILING: Mapping[str, Mapping[str, Any]] = {
     "losses": {"link.leo.error": {"kind": "packet", "rate": 0.03}, "link.geo.error": {"kind": "packet", "rate": 0.01}},
-    "no LEO after a second": {"at": [_break("leo", 1)]},
-    "no GEO after a second": {"at": [_break("geo", 1)]},
-    "LEO comes and goes": {"at": [(_mend if second % 2 else _break)("leo", 1 + second) for second in range(6)]},
+    "no LEO after two seconds": {"at": [_break("leo", 2)]},
+    "no GEO after two seconds": {"at": [_break("geo", 2)]},
+    "LEO comes and goes": {"at": [(_mend if second % 2 else _break)("leo", 2 + second) for second in range(6)]},
     "a backup": {"flow.f.subflow.geo.backup": True, "at": [_break("leo", 1)]},
     "a small receive buffer": {"flow.f.multipath.receive_buffer": "32 kB"},
     "late packets": {"link.leo.jitter": {"delay": {"kind": "exponential", "mean": "40 ms"}, "every": "50 ms"}},
 }
-"""Settings of paths with which a transfer still has to arrive, by name."""
+"""Settings of paths with which a transfer still has to arrive, by name.
+
+LEO joins after a second, with the first signal over GEO: a connection that loses its only path before then ends.
+"""
 
 
 SHORT: Mapping[str, Any] = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nicegui.events import MultiUploadEventArguments
 
-KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
+KINDS = ("ping", "fping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
 MEASURED, SIMULATED = "#d55e00", "#0072b2"
 ROOM = UPLOAD_MAX - (1 << 20)
 """Bytes of files sent at once, without the words between them."""
