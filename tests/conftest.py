@@ -27,7 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 LONG = dict(line.split(" s  ")[::-1] for line in Path(__file__).with_name("long.txt").read_text().splitlines())
-"""Tests that only BENTPIPE_ALL=1 runs, with the seconds of processor that each took. Others test the same in less."""
+"""Tests that only BENTPIPE_ALL=1 runs, with the seconds that each took. Quicker tests are of the same parts."""
 
 
 def pytest_collection_modifyitems(items):

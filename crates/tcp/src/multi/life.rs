@@ -165,7 +165,7 @@ impl Meta {
     pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_agreed = subflows.connection(i).report().is_subflow();
         let is_first = i == 0 && self.phase == MultiPhase::Opening;
-        if !is_first && !(is_agreed && self.phase == MultiPhase::Open) {
+        if !(is_first || is_agreed && self.phase == MultiPhase::Open) {
             // RFC 8684 §3.2: without the option it is another connection.
             return self.drop_subflow(now, i, SubflowReset::permanent(ResetReason::Signals), subflows);
         }
