@@ -250,6 +250,8 @@ fn a_file_is_complete_with_its_last_packet() {
     let result = carousel(1, "file = '1 MB', block = 300, repair = 30, rounds = 1", "0 %");
     assert!(result.datagrams.real("file_complete_s").iter().all(|time| (time - (7.99 + arrival_s)).abs() < 1e-9));
     assert_eq!(of(&result.datagrams, "file1", "sent_packets"), 800 + 3 * 30);
+    // The flow does not complete as a transfer does, so that it counts neither as complete nor as failed.
+    assert!(result.summary.real("completion_bound_s")[0].is_nan());
 }
 
 /// One round with p = 10 % lost: a receiver has a block of 100 packets and 15 for repair if at most 15 of the 115 are lost,

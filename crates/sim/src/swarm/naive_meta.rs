@@ -44,9 +44,10 @@ struct End {
     opened: BTreeMap<u8, (u32, bool)>,
     given: Vec<Given>,
     fin: Option<u64>,
-    /// Whether it opens the connection, and whether a signal has arrived.
+    /// Whether it opens the connection, whether a signal has arrived, and whether one was in a segment that counts.
     is_opener: bool,
     has_heard: bool,
+    has_counted: bool,
     una: u64,
     /// End of the peer's receive window.
     edge: u64,
@@ -140,8 +141,12 @@ impl End {
             return Ok(());
         }
         match segment.multi {
-            // Also later: copies repeat the option of their segment, and a signal in a segment that is discarded has no effect.
-            Some(Multipath::Capable) if segment.len > 0 && self.is_first(subflow, segment) => {
+            // A copy repeats the option of its segment.
+            Some(Multipath::Capable)
+                if segment.len > 0
+                    && self.is_first(subflow, segment)
+                    && (!self.has_counted || segment.flags.has(Flags::DUMMY)) =>
+            {
                 self.maps(at, of, 0, (0, segment.len.into()))
             }
             Some(Multipath::Dss(_)) if segment.len > 0 && self.owes_keys(subflow, segment) => {
@@ -267,6 +272,7 @@ impl End {
         if !segment.flags.has(Flags::DUMMY) && self.is_old(subflow, segment) {
             return Ok(());
         }
+        self.has_counted |= !segment.flags.has(Flags::DUMMY) && matches!(segment.multi, Some(Multipath::Dss(_)));
         if len > 0 {
             self.takes(at, subflow, (dsn, dsn + len));
         }

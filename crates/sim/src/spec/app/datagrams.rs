@@ -113,10 +113,6 @@ impl Facts for Datagrams {
     const HAS_TRANSPORT: bool = false;
     const IS_FOR_MANY: bool = true;
 
-    fn has_end(&self) -> bool {
-        self.last().is_some()
-    }
-
     fn is_random(&self) -> bool {
         !matches!(self.gaps, Gaps::Constant { jitter: Duration::ZERO, .. })
     }
