@@ -9,6 +9,9 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
+from bentpipe.cli.fit import KINDS
+from bentpipe.cli.list import READERS
+from bentpipe.fitting.readers import MODULES
 
 
 def listed(topic):
@@ -46,3 +49,8 @@ def test_public_names_do_not_depend_on_what_was_imported_before(before):
 def test_what_dir_shows_is_there_and_has_a_text():
     assert all(getattr(bp, name) is not None for name in dir(bp))
     assert not [name for name in dir(bp) if name.startswith("_") and name != "__version__"]
+
+
+def test_the_listed_readers_are_those_of_fit():
+    assert [*READERS] == [*KINDS]
+    assert set(READERS) == set(MODULES)

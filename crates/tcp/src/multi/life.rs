@@ -433,7 +433,8 @@ impl Meta {
         }
     }
 
-    /// A segment of an open subflow has no option, or its data are the last that have one: someone on the path takes options away (RFC 8684 §3.7).
+    /// A segment of an open subflow has no option, or its data are the last that have one: someone on the path takes options away
+    /// (RFC 8684 §3.7).
     fn on_stripped<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, has_data: bool, subflows: &mut S) {
         if self.phase != MultiPhase::Open || !subflows.connection(i).report().is_subflow() {
             return;
