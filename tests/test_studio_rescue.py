@@ -168,6 +168,7 @@ def test_what_is_typed_before_the_connection_survives_its_end(visitor, folder):
         page.type(TYPED)
         visitor.set_offline(True)
         try:
+            page.value("socket.io.engine.close()")
             page.until("sessionStorage.getItem('bentpipe-unsaved')?.includes('offline')")
         finally:
             visitor.set_offline(False)
