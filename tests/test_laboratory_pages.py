@@ -161,7 +161,7 @@ def test_the_sky_plot_hides_no_name_of_a_place(visitor, site):
     with Page(visitor, site + "#scenario=london-singapore") as page:
         for width in (1440, 1280):
             page.page.set_viewport_size({"width": width, "height": 800})
-            page.until("studio.ready && studio.globe.state()")
+            page.until("studio.ready && studio.globe.state().satellites > 0")
             left, top, names = page.value("""(() => {
                 const pen = CanvasRenderingContext2D.prototype;
                 const fillText = pen.fillText;
