@@ -354,6 +354,20 @@ def test_curves_are_those_of_the_studio(kind):
         assert np.allclose(found, getattr(expected, name), rtol=1e-5, atol=1e-6), name
 
 
+def test_a_teacher_shows_a_small_window_by_a_link(visitor, site):
+    guide = (laboratory.ROOT / "docs" / "guides" / "try.md").read_text()
+    (link,) = re.findall(r'class="run-this" href="../../try/(#[^"]*)"', laboratory.add_run_links(guide, "guides/try/"))
+    with Page(visitor, site + link.replace("&amp;", "&")) as page:
+        page.until("studio.time.run?.startsWith('run') && studio.ready")
+        page.value("studio.time.set({ t: 20 })")
+        page.until("studio.ready && document.getElementById('why').innerText.includes('at this moment')")
+        page.until("document.getElementById('why').innerText.includes(\"limited by the receiver's window\")")
+        goodput = page.value("studio.finished.find(studio.time.run).tables.summary.goodput_bps[0]")
+    without = bp.run(bp.loads(laboratory._BLOCK.search(guide)[1], {"tcp": {}}), progress=False)
+    assert f"goodput is {goodput / 1e6:.2f} Mbit/s" in guide
+    assert f"goodput is {without.summary['goodput_bps'][0] / 1e6:.1f} Mbit/s" in guide
+
+
 def test_the_page_shows_the_defaults_with_their_sources(visitor, site):
     with Page(visitor, site + fragment(SHORT)) as page:
         page.page.click("#tab-defaults")
