@@ -82,7 +82,7 @@ pub(crate) fn of_run(resolved: &Resolved, found: &SkyOfRun) -> Result<Value, Sky
 pub(crate) struct Cells {
     constellation: String,
     time_s: f64,
-    /// Whether delays are asked for, and not the number of satellites in view.
+    /// Delays, or the number of satellites in view.
     is_delay: bool,
     /// End of the delays, by name of the place. Without it, the nearest satellite.
     to: Option<String>,
