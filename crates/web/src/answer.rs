@@ -28,7 +28,7 @@ enum Request {
     Resolve(Text),
     /// The sky of a scenario, for the globe.
     Sky(Text),
-    /// Coverage or delays all over the Earth, under the sky that was asked for last.
+    /// Coverage or delays all over the Earth, under the sky of the last request.
     Cells(sky::Cells),
     /// Begins a run, in place of an earlier one.
     Begin(Text),
@@ -140,7 +140,7 @@ impl Laboratory {
             }),
             Request::Cells(cells) => match &self.sky {
                 Some(found) => of_sky(cells.under(found)),
-                None => wrong("no sky was asked for".to_owned()),
+                None => wrong("no sky yet: a request for a sky comes first".to_owned()),
             },
             Request::Begin(text) => of_scenario(text.read(), |resolved| {
                 if resolved.scenario.needs_engines() {
