@@ -1,9 +1,9 @@
 """Lessons: a text of steps beside the page. Each step sets values of a bundled scenario, the handle and the zoom.
 
 A lesson is a Markdown file of this folder. It begins with a title and a block of TOML. `scenario` is the name of a
-bundled scenario, and `own` a class of this folder that the steps may name. `alike` is a built-in congestion control with
-settings that act as the class does. Each step is a heading with its own block:
-`t`, `from` and `to` in seconds, and the table `set` of keys and values over the scenario.
+bundled scenario, and `own` a class of this folder that the steps may name. `alike` is a built-in congestion control
+with settings that act as the class does. Each step is a heading with its own block: `t`, `from` and `to` in seconds,
+and the table `set` of keys and values over the scenario.
 """
 
 from __future__ import annotations
