@@ -209,7 +209,9 @@ def test_the_index_leads_to_every_page():
     index = docs / "index.md"
     first = links(index)
     addresses = re.findall(rf"\({re.escape(SITE)}([\w./-]*)", index.read_text())
-    assert {*made, "gallery/index.md", "guides/teach.md"} == {page_of(address) for address in addresses}
+    assert {*made, "gallery/index.md", "guides/teach.md", "try/index.html"} == {
+        page_of(address) for address in addresses
+    }
     lists = [page for page in first if page.name == "index.md" or page == docs / "reference" / "scenario.md"]
     reached = first.union({index}, *(links(page) for page in lists if page.is_file()))
     assert sorted(set(docs.rglob("*.md")) - reached) == []

@@ -169,6 +169,32 @@ def test_the_sky_of_the_globe_is_that_of_the_studio():
             assert np.abs(np.stack(turned, axis=-1) - shown).max() <= one["scale_km"]
 
 
+def test_cells_of_the_globe_are_those_of_the_studio():
+    expected = SkyData.from_scenario(bp.load("london-singapore"))
+    (name,) = [each["name"] for each in expected.facts["constellations"]]
+    sky = {"sky": {"text": read_bundled("london-singapore")}}
+    view = {"constellation": name, "time_s": 7.0}
+    views = [
+        {**view, "is_delay": False},
+        {**view, "is_delay": True},
+        {**view, "is_delay": True, "to": "Singapore"},
+        {**view, "is_delay": True, "to": "Atlantis"},
+    ]
+    counts, up, far, wrong = ask([sky, {"cells": each}] for each in views)
+    assert counts == expected.coverage(name, 7.0)
+    for shown, to in ((up, None), (far, "Singapore")):
+        known = expected.delays(name, 7.0, to)
+        assert shown["cell_deg"] == known["cell_deg"]
+        # Halves of the last digit are rounded to either side.
+        assert all(
+            one == other if None in (one, other) else abs(one - other) < 0.011
+            for one, other in zip(shown["delays_ms"], known["delays_ms"], strict=True)
+        )
+    assert max(value for value in up["delays_ms"] if value) < 10 < max(value for value in far["delays_ms"] if value)
+    assert "Atlantis" in wrong["wrong"]
+    assert "no sky" in ask([[{"cells": views[0]}]])[0]["wrong"]
+
+
 def is_near(one, other):
     if isinstance(one, list):
         return len(one) == len(other) and all(map(is_near, one, other))

@@ -5,6 +5,7 @@
   let module = null;
   let open = null;
   let reader = null;
+  let watched = null; // The run whose packets were asked for last, with its worker.
   const files = {}; // Contents by name, for scenarios that name them.
 
   class Instance {
@@ -29,8 +30,11 @@
       this.worker.postMessage({ stop: true });
     }
 
+    // An answer that is due does not come.
     end() {
       this.worker.terminate();
+      for (const { fail } of this.waiting.values()) fail(new Error("ended"));
+      this.waiting.clear();
     }
 
     #hear({ id, answer, progress, failed }) {
@@ -44,9 +48,9 @@
     // A module that panicked is never used again.
     #fail(text) {
       this.isBroken = true;
-      this.end();
       for (const { fail } of this.waiting.values()) fail(new Error(explain(text)));
       this.waiting.clear();
+      this.end();
     }
   }
 
@@ -79,6 +83,19 @@
     return done;
   }
 
+  // The packets of a span. The worker does the run again with its events, up to the end of the span, and keeps it for the
+  // next one.
+  function packets(run, begin, span) {
+    if (watched?.run !== run || watched.instance.isBroken) {
+      watched?.instance.end();
+      watched = { run, instance: new Instance(), last: Promise.resolve() };
+    }
+    const { instance, last } = watched;
+    const answer = last.then(() => instance.send({ packets: { begin: { ...begin, files }, span } }));
+    watched.last = answer.catch(() => {});
+    return answer;
+  }
+
   // Many runs, as many at a time as there are cores. `tell(index, answer)` has each as it ends.
   function runAll(jobs, tell, cores = Math.max(1, navigator.hardwareConcurrency || 2)) {
     const running = new Set();
@@ -106,5 +123,5 @@
     return done;
   }
 
-  studio.core = { begin, ask, run, runAll, files };
+  studio.core = { begin, ask, run, packets, runAll, files };
 })();

@@ -274,6 +274,15 @@
     return skies.get(text);
   }
 
+  // The core answers for the sky that it was asked for last.
+  async function cells(run, { constellation, t, to }, isDelay) {
+    await skyOf(run);
+    const found = await studio.core.ask({ cells: { constellation, time_s: t, is_delay: isDelay, to: to ?? null } });
+    if (!found.wrong) return found;
+    skies.clear();
+    throw new Error(found.wrong);
+  }
+
   const source = {
     isLive: true,
     meta: async (run) => of(run).meta,
@@ -285,8 +294,11 @@
     at: async (run, t) => of(run).at(t),
     why: async (run, asked) => of(run).why(asked),
     spent: async (run, asked) => of(run).spent(asked),
-    hasPackets: () => false,
-    spanAt: () => null,
+    coverage: (run, asked) => cells(run, asked, false),
+    delays: (run, asked) => cells(run, asked, true),
+    hasPackets: (meta) => !meta.is_draft,
+    spanAt: (meta, { t, length }) => [Math.max(0, t - length / 2), Math.min(meta.duration_s, t + length / 2)],
+    packets: (run, asked) => studio.captured.packets(of(run), asked),
   };
 
   studio.finished = { Run, Draft, keep, find: of, source };

@@ -131,6 +131,15 @@
       tab.tabIndex = isOn ? 0 : -1;
       at(tab.getAttribute("aria-controls")).hidden = !isOn;
     }
+    resolve();
+  }
+
+  // The text with every default and its source, as `bentpipe check` prints it.
+  async function resolve() {
+    if (at("defaults").hidden || !known) return;
+    const { resolved } = await studio.core.ask({ resolve: { text: studio.editor.text() } });
+    const note = resolved ? "Every key of the scenario, with the source of each default." : "The scenario has problems: its defaults follow when they are mended.";
+    at("defaults").replaceChildren(element("p", { class: "studio-note" }, note), ...(resolved ? [element("pre", { class: "lab-command", tabindex: "0" }, resolved)] : []));
   }
 
   const say = (text) => (at("say").textContent = text);
@@ -158,6 +167,7 @@
     if (asked !== checks) return;
     facts = answer.problems || answer.wrong ? null : answer;
     if (facts) studio.compare.offer(facts.cases);
+    resolve();
     list([...(answer.problems ?? []).map((each) => ({ ...each, severity: "error" })), ...(answer.warnings ?? []).map((each) => ({ ...each, severity: "warning" }))]);
     if (facts && (!studio.time.run || studio.time.isDraft)) draft(text);
   }

@@ -4,6 +4,8 @@ const SLICE_MS = 40; // Between reports of progress; a message to stop is heard 
 const EVENTS_FIRST = 20; // One event may carry thousands of packets.
 let core = null;
 let isStopping = false;
+let events = EVENTS_FIRST; // Of the next slice.
+let watched = null; // State of the run whose packets are asked for.
 
 const read = (length) => new TextDecoder().decode(new Uint8Array(core.memory.buffer, core.text(), length));
 
@@ -15,19 +17,23 @@ function ask(request) {
   return JSON.parse(read(core.answer()));
 }
 
+function slice() {
+  const before = performance.now();
+  const state = ask({ advance: { events } });
+  const took = performance.now() - before;
+  events = Math.max(1, Math.round(events * Math.min(4, SLICE_MS / Math.max(took, 1))));
+  return state;
+}
+
 // `limit_ms` ends a run that takes longer: its results are those up to then.
 async function run({ limit_ms: limit, ...scenario }, tell) {
   const begun = ask({ begin: scenario });
   if (begun.problems || begun.wrong) return begun;
   const started = performance.now();
-  let events = EVENTS_FIRST;
   let state = { is_done: false };
   isStopping = false;
   while (!state.is_done) {
-    const before = performance.now();
-    state = ask({ advance: { events } });
-    const took = performance.now() - before;
-    events = Math.max(1, Math.round(events * Math.min(4, SLICE_MS / Math.max(took, 1))));
+    state = slice();
     tell(state);
     const isLate = performance.now() - started > limit;
     if (!state.is_done && (isStopping || isLate)) {
@@ -39,11 +45,22 @@ async function run({ limit_ms: limit, ...scenario }, tell) {
   return { ...begun, tables: ask({ finish: {} }), took_ms: performance.now() - started };
 }
 
-onmessage = async ({ data: { id, module, request, whole, stop } }) => {
+// Later spans continue the run.
+function packets({ begin, span }) {
+  if (!watched) {
+    const begun = ask({ begin });
+    if (begun.problems || begun.wrong) return begun;
+    watched = { is_done: false, simulated_s: 0 };
+  }
+  while (!watched.is_done && watched.simulated_s <= span.to_s) watched = slice();
+  return ask({ packets: span });
+}
+
+onmessage = async ({ data: { id, module, request, whole, packets: watch, stop } }) => {
   if (stop) return void (isStopping = true);
   try {
     if (module) core = new WebAssembly.Instance(module, {}).exports;
-    const answer = request ? ask(request) : whole ? await run(whole, (progress) => postMessage({ id, progress })) : {};
+    const answer = request ? ask(request) : whole ? await run(whole, (progress) => postMessage({ id, progress })) : watch ? packets(watch) : {};
     postMessage({ id, answer });
   } catch (error) {
     // The panic leaves its text; a module without memory has none.

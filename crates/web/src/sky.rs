@@ -5,11 +5,13 @@
 use bentpipe_orbit::sky::earth::TURN_RAD_S;
 use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::places::{Access, Site};
+use bentpipe_orbit::sky::route::Over;
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::span::Span;
-use bentpipe_orbit::sky::survey::passes;
+use bentpipe_orbit::sky::survey::{coverage, passes};
 use bentpipe_orbit::sky::SkyError;
-use bentpipe_sim::scenario::{ConstellationOfRun, Files, PairOfPlaces, Resolved};
+use bentpipe_sim::scenario::{ConstellationOfRun, PairOfPlaces, Resolved, SkyOfRun};
+use serde::Deserialize;
 use serde_json::{json, Map, Value};
 
 /// Times between keyframes in s, the shortest first. A short one suits any orbit, a long one a circular orbit only.
@@ -20,13 +22,14 @@ const KEYFRAMES: f64 = 60.0;
 const LOOKS: f64 = 240.0;
 /// Shortest time between two looks, s.
 const LOOK_MIN_S: f64 = 1.0;
+/// Size of a cell of the coverage, degrees.
+const CELL_DEG: f64 = 2.0;
 /// Largest coordinate in `frames`.
 const COORDINATE_MAX: f64 = 32_767.0;
 
 /// Returns facts, and the positions of satellites in `frames`: x, y, z by constellation, keyframe and satellite, in
-/// multiples of `scale_km`, in the frame of the Earth at time 0 that does not turn. Null without a sky.
-pub(crate) fn of_run(resolved: &Resolved, files: &dyn Files) -> Result<Value, SkyError> {
-    let Some(found) = resolved.look_at_sky(files) else { return Ok(Value::Null) };
+/// multiples of `scale_km`, in the frame of the Earth at time 0 that does not turn.
+pub(crate) fn of_run(resolved: &Resolved, found: &SkyOfRun) -> Result<Value, SkyError> {
     let numbers = Numbers::new(&found.constellations);
     let duration_s = found.duration_s;
     let mut frames = Vec::new();
@@ -71,6 +74,41 @@ pub(crate) fn of_run(resolved: &Resolved, files: &dyn Files) -> Result<Value, Sk
         "passes": all_passes,
         "frames": frames,
     }))
+}
+
+/// A question for the cells of the Earth's surface at an instant.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cells {
+    constellation: String,
+    time_s: f64,
+    /// Delays, or the number of satellites in view.
+    is_delay: bool,
+    /// End of the delays, by name of the place. Without it, the nearest satellite.
+    to: Option<String>,
+}
+
+impl Cells {
+    /// Returns `cell_deg`, and `counts` or `delays_ms` by cell from the south-west, row by row; null without a path.
+    pub(crate) fn under(&self, found: &SkyOfRun) -> Result<Value, String> {
+        let known = found.constellations.iter().find(|each| each.name == self.constellation);
+        let of = known.ok_or_else(|| format!("{:?} is not a constellation of this scenario", self.constellation))?;
+        let over = if of.zigzags { Over::Satellites } else { Over::of(&of.sky) };
+        let place = |name: &String| {
+            let number = of.sky.places.iter().position(|place| place.name == *name);
+            number.ok_or_else(|| format!("{name:?} is not a place of this scenario"))
+        };
+        let to = self.to.as_ref().map(place).transpose()?.map(|number| (number, over));
+        let span = Span::new(self.time_s, self.time_s + 1.0, 1.0);
+        let cells = span.and_then(|span| coverage(&of.sky, CELL_DEG, to, span)).map_err(|error| error.to_string())?;
+        Ok(if self.is_delay {
+            // In hundredths of a millisecond.
+            let delays_ms: Vec<f64> = cells.iter().map(|cell| libm::round(cell.delay_s * 1e5) / 100.0).collect();
+            json!({ "cell_deg": CELL_DEG, "delays_ms": delays_ms })
+        } else {
+            json!({ "cell_deg": CELL_DEG, "counts": cells.iter().map(|cell| cell.min).collect::<Vec<_>>() })
+        })
+    }
 }
 
 /// A place: the first sky that has it, its number there, and whether any constellation has it as a gateway.

@@ -243,6 +243,10 @@ fn missing() -> SkyError {
 impl Maps {
     /// Returns the values of a tile by rows, or `None` if the file is damaged or missing.
     fn unpacked(&mut self, (map, tile): (usize, usize), rows: usize, columns: usize) -> Option<Vec<i32>> {
+        // Without this line, a build without maps would have the code that unpacks them.
+        if MAPS.is_empty() {
+            return None;
+        }
         if self.tiles.is_empty() {
             self.tiles = every_tile()?;
         }

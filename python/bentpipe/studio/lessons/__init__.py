@@ -1,8 +1,9 @@
 """Lessons: a text of steps beside the page. Each step sets values of a bundled scenario, the handle and the zoom.
 
-A lesson is a Markdown file of this folder. It begins with a title and a block of TOML: `scenario`, the name of a
-bundled scenario, and `own`, a class of this folder that the steps may name. Each step is a heading with its own block:
-`t`, `from` and `to` in seconds, and the table `set` of keys and values over the scenario.
+A lesson is a Markdown file of this folder. It begins with a title and a block of TOML. `scenario` is the name of a
+bundled scenario, and `own` a class of this folder that the steps may name. `alike` is a built-in congestion control
+with settings that act as the class does. Each step is a heading with its own block: `t`, `from` and `to` in seconds,
+and the table `set` of keys and values over the scenario.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class Lesson:
     steps : tuple of Step
     own : str
         `FILE.py:CLASS` of a custom class that steps name, or nothing.
+    alike : str
+        TOML of a congestion control for pages without Python that acts as this class, or nothing.
     """
 
     name: str
@@ -78,11 +81,18 @@ class Lesson:
     about: str
     steps: tuple[Step, ...]
     own: str
+    alike: str = ""
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The text of the scenario in each step, as a file has it."""
         return tuple(self._edit_text(step) for step in self.steps)
+
+    @property
+    def texts_without_python(self) -> tuple[str, ...]:
+        """The texts with the built-in congestion control in place of the custom class."""
+        name = self.own.rpartition(":")[2]
+        return tuple(text.replace(f'"{name}"', self.alike) for text in self.texts) if self.own else self.texts
 
     def _edit_text(self, step: Step) -> str:
         text = shipped_text(self.scenario)
@@ -114,7 +124,9 @@ def lesson(name: str) -> Lesson:
     ]
     title, facts, about = whole
     own = str(FOLDER / facts["own"]) if "own" in facts else ""
-    return Lesson(name, title, facts["scenario"], about, tuple(_step(*each) for each in steps), own)
+    return Lesson(
+        name, title, facts["scenario"], about, tuple(_step(*each) for each in steps), own, facts.get("alike", "")
+    )
 
 
 def _step(title: str, facts: Mapping[str, Any], text: str) -> Step:
