@@ -16,6 +16,7 @@ SCRIPTS = (
     "static/states.js",
     "static/packets.js",
     "static/panel.js",
+    "static/pins.js",
     "static/plots.js",
     "static/strip.js",
     "static/keys.js",

@@ -19,17 +19,21 @@ from bentpipe import _core
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.curves import ROUTE_QUEUE, VALUES, about_route_queue
+from bentpipe.experiment.common.media import list_adapted
 from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.why.explanation import LIMITS
 from bentpipe.experiment.why.sentences import Teller
+from bentpipe.scenario.differences import find_differences
 from bentpipe.statistics.curve import Curve
 from bentpipe.studio import profiles, series
 from bentpipe.studio.packets import Packets
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
+    from bentpipe.scenario.differences import Difference
     from bentpipe.statistics.curve import Columns
 
 MARKS = (
@@ -171,8 +175,11 @@ class RunData:
             "paths": {flow: names for flow, names in paths.items() if names},
             "links": scenario.link_names,
             "rtt_s": trips,
+            "completion_s": dict(result.flows.select("flow", "completion_s").drop_nulls().iter_rows()),
             "busiest": self.busy_links[0] if self.busy_links else None,
             "terminals": self.terminals,
+            "adapted": list_adapted(result) if "modcod" in result.recorded else [],
+            "senders": dict(result.flows.select("flow", "cc").drop_nulls().iter_rows()),
             "series": self.described,
             "happenings": happenings,
             "statements": result.statements,
@@ -231,6 +238,10 @@ class RunData:
         latest = self.result.simulated_s
         if not 0 <= start < end <= latest * (1 + 1e-9):
             raise BentpipeError(f"from {start:g} s to {end:g} s\n  expected a window in 0 to {latest:g} s")
+
+    def find_differences(self, others: Iterable[RunData]) -> list[list[Difference]]:
+        """Settings in which each of the other runs differs from this one."""
+        return [find_differences(self.result.scenario, each.result.scenario) for each in others]
 
     def curve(self, name: str, of: str) -> Curve:
         """A series of a flow or link as a curve.

@@ -53,6 +53,8 @@ class DraftData:
             "rtt_s": {},
             "busiest": None,
             "terminals": {},
+            "adapted": [],
+            "senders": {},
             "series": [],
             "happenings": [],
             "statements": [],

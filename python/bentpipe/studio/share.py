@@ -21,7 +21,7 @@ from bentpipe.studio.sky import SkyData
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
 
@@ -85,20 +85,24 @@ def explore_result(result: RunResult, height: int = 720) -> Explored:
     return Explored(single(RunData(result), sky=sky), height)
 
 
-def single(data: RunData, pinned: RunData | None = None, sky: SkyData | None = None) -> str:
-    """The view over a run as one page, with another run behind it if one is pinned, and with its sky if it has one."""
+def single(data: RunData, pinned: Sequence[RunData] = (), sky: SkyData | None = None) -> str:
+    """The view over a run as one page, with pinned runs behind it, and with its sky if it has one."""
     meta = data.meta() | {"has_sky": sky is not None}
-    curves = dict(_curves(data, meta, BYTES_MOST if pinned is None else BYTES_MOST // 2))
+    bytes_most = BYTES_MOST // (1 + len(pinned))
+    curves = dict(_curves(data, meta, bytes_most))
     blobs = {f"run/{name}": text for name, text in (curves | dict(_reasons(data, meta))).items()}
-    if pinned is not None:
-        blobs |= {f"pin/{name}": text for name, text in _curves(pinned, pinned.meta(), BYTES_MOST // 2)}
+    pins = [f"pin-{number}" for number, _ in enumerate(pinned, 1)]
+    for pin, each in zip(pins, pinned, strict=True):
+        blobs |= {f"{pin}/{name}": text for name, text in _curves(each, each.meta(), bytes_most)}
+    if pinned:
+        blobs["run/differences"] = _zip_content(data.find_differences(pinned))
     if sky is not None:
         blobs |= {
             "run/sky": _zip_content(dict(sky.facts)),
             "run/keyframes": _zip_content(sky.frames),
             "land": _zip_content(assets.text(assets.LAND)),
         }
-    content = {"run": "run", "pin": None if pinned is None else "pin", "blobs": blobs}
+    content = {"run": "run", "pin": ",".join(pins) or None, "blobs": blobs}
     style = "\n".join(map(assets.text, assets.STYLES))
     names = [*assets.SCRIPTS, *(assets.SKY_SCRIPTS if sky is not None else ())]
     scripts = [*map(assets.text, names), "studio.share.open();"]

@@ -111,7 +111,8 @@
       const width = Math.max(0, ...this.curves.filter((curve) => curve.points && !["count", "state"].includes(curve.kind)).map((curve) => curve.points.width));
       this.units.textContent = name;
       this.widths.textContent = width > 0 ? `means of ${studio.format.width(width)}` : "";
-      return marks.map((mark) => String(Number((mark / divisor).toPrecision(4))));
+      const names = this.curves[0]?.names;
+      return marks.map((mark) => (names ? (names[mark] ?? "") : String(Number((mark / divisor).toPrecision(4)))));
     }
 
     #data() {
@@ -148,15 +149,17 @@
         const sample = element("span", { class: "studio-sample", title: "The exact value at the handle" });
         const under = element("span", { class: "studio-under" });
         const chip = element("span", { class: "studio-chip", title: curve.meaning, "data-series": curve.name, "data-of": curve.of }, key, element("span", {}, curve.label), exact, sample, under);
-        return { curve, chip, exact, sample, under };
+        return { curve, chip, exact, sample, under, pinned: curve.behind.map((each) => pinnedChip(each)) };
       });
-      this.head.replaceChildren(this.heading, ...this.labels.map((label) => label.chip), this.widths);
+      const chips = this.labels.flatMap(({ chip, pinned }) => [chip, ...pinned.map((each) => each.chip)]);
+      this.head.replaceChildren(this.heading, ...chips, this.widths);
     }
 
     // The label is the value of the drawn column. `known` has the values of `RunResult.find_values` behind it, or nothing
     // while the handle moves.
     values(known) {
-      for (const { curve, exact, sample } of this.labels) {
+      for (const { curve, exact, sample, pinned } of this.labels) {
+        for (const each of pinned) each.exact.textContent = studio.curves.said(each.curve, studio.curves.value(each.curve, studio.time.t));
         if (curve.kind === "count") {
           exact.textContent = curve.points ? String(curve.points.values.reduce((sum, count) => sum + count, 0)) : "";
           continue;
@@ -172,7 +175,10 @@
 
     // Curves without information are neither drawn nor named.
     hide(isIdle) {
-      for (const { curve, chip } of this.labels) chip.hidden = curve.isHidden = isIdle(curve);
+      for (const { curve, chip, pinned } of this.labels) {
+        chip.hidden = curve.isHidden = isIdle(curve);
+        for (const each of pinned) each.chip.hidden = chip.hidden;
+      }
     }
 
     #underCursor() {
@@ -238,6 +244,8 @@
         of: curve.of,
         points: count(curve),
         behind: curve.behind.map(count),
+        pinned: curve.behind.map((each) => [each.label, each.colour]),
+        colour: curve.colour,
         value: curve.shown ?? null,
         drawn: curve.drawn ?? null,
         width: curve.points ? curve.points.width : 0,
@@ -245,6 +253,14 @@
       const scale = (name) => (this.plot ? [this.plot.scales[name].min, this.plot.scales[name].max] : null);
       return { id: this.about.id, isShown: !this.box.hidden, curves, x: scale("x"), y: scale("y") };
     }
+  }
+
+  function pinnedChip(curve) {
+    const key = element("span", { class: "studio-key", "data-dashed": true });
+    key.style.setProperty("--key", `var(--studio-${curve.colour})`);
+    const exact = element("b", { class: "studio-value" });
+    const chip = element("span", { class: "studio-chip", title: `Pinned run: ${curve.label}`, "data-pin": curve.run }, key, element("span", {}, curve.label), exact);
+    return { curve, chip, exact };
   }
 
   function zoom(plot) {

@@ -5,6 +5,7 @@
   const { element, palette } = studio;
   const CURVES_MOST = 8;
   const IDLE = 0.05; // Share of the window.
+  const ADAPTED_MOST = 3; // Links whose MODCODs are drawn without a choice.
   const NAMED_MOST = 3; // Handovers in sight that have their names.
   const WIDTHS = { level: 1, state: 2, rate: 2, count: 4 }; // Pixels of a column, at least.
   const PANELS = [
@@ -25,7 +26,7 @@
 
   let host = null;
   let meta = null;
-  let pinned = null;
+  let pinned = []; // The pinned runs: names and facts, but for the shown run.
   let panels = [];
   let added = [];
   let flows = [];
@@ -43,10 +44,12 @@
     host = {
       bar: element("div", { class: "studio-pickers" }),
       error: element("p", { class: "studio-error", role: "status" }),
+      pins: element("div", { class: "studio-pins", hidden: true }),
       list: element("div", { class: "studio-panels" }),
     };
     place.classList.add("studio-plots");
-    place.replaceChildren(host.bar, host.error, host.list);
+    place.replaceChildren(host.bar, host.error, host.pins, host.list);
+    studio.pins.mount(host.pins);
     document.addEventListener("studio-error", (/** @type {CustomEvent} */ event) => (host.error.textContent = event.detail));
     new ResizeObserver(() => (panels.forEach((panel) => panel.resize()), studio.atRest("resize", load))).observe(host.list);
     palette.onRepaint(() => panels.forEach((panel) => panel.redraw()));
@@ -64,9 +67,12 @@
 
   async function open() {
     const { run, pin } = studio.time;
-    const [found, old] = await Promise.all([run ? studio.source.meta(run) : null, pin ? studio.source.meta(pin) : null]);
+    const names = (pin ?? "").split(",").filter((name) => name && name !== run);
+    const [found, ...others] = await Promise.all([run, ...names].map((name) => (name ? studio.source.meta(name) : null)));
+    const there = names.map((name, index) => ({ run: name, meta: others[index] }));
+    await studio.pins.name(found, there);
     if (run !== studio.time.run || pin !== studio.time.pin) return;
-    [meta, pinned, shown] = [found, old, [run, pin]];
+    [meta, pinned, shown] = [found, there, [run, pin]];
     if (!meta || !meta.series.length) return clear();
     const known = flows.filter((flow) => meta.flows.includes(flow));
     const first = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
@@ -86,6 +92,7 @@
     panels.forEach((panel) => panel.destroy());
     panels = [];
     host.bar.replaceChildren();
+    host.pins.hidden = true;
     host.list.replaceChildren(element("p", { class: "studio-empty" }, meta ? "Not run yet: Run draws its curves." : ""));
     // Which flow is worth asking about is known after the run.
     if (meta) studio.time.set({ duration: meta.duration_s, flow: meta.flows.includes(studio.time.flow) ? studio.time.flow : null });
@@ -110,6 +117,7 @@
     return [...PANELS, ...extra]
       .map((about) => ({ ...about, ...painted[about.id] }))
       .filter((about) => about.id !== "links" || areLinksChosen)
+      .filter((about) => about.id !== "modcod" || linksOf("modcod").length)
       .filter((about) => about.id === "packets" || about.names.some((name) => meta.series.some((each) => each.name === name)));
   }
 
@@ -139,21 +147,41 @@
       if (!described) return [];
       if (described.kind === "count") return lossesOf(described);
       // Links outside a medium have no grants.
-      const known = ["grants", "modcod"].includes(about.id) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
+      const known = linksOf(about.id);
       return (described.of === "flow" ? flows : known).map((of) => {
-        const index = (described.of === "flow" ? flows : links).indexOf(of);
+        const index = (described.of === "flow" ? flows : known).indexOf(of);
         const isAside = name in ASIDE;
         const isReference = name === "route_rate_bps";
-        const colour = isReference ? "soft" : (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
+        const colour = isReference ? "soft" : described.of === "flow" ? colourOf(of) : palette.LINKS[index % CURVES_MOST];
         const label = isAside ? ASIDE[name] : of;
         const names = described.states ?? described.names?.[meta.terminals[of]];
         const dash = isReference ? [1.5, 3] : isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST];
         const curve = studio.curves.make(described, of, { names, colour, label, isAside, isReference, dash });
-        const isThere = pinned && pinned[described.of === "flow" ? "flows" : "links"].includes(of) && pinned.series.some((each) => each.name === name);
-        if (isThere && !isAside) curve.behind = [studio.curves.make(described, of, { isBehind: true })];
+        if (!isAside && !about.painter) curve.behind = pinned.flatMap((each, place) => (has(each.meta, described, of) ? [behind(described, of, each, place)] : []));
         return curve;
       });
     });
+  }
+
+  const has = (facts, { name, of: entity }, of) => facts[`${entity}s`].includes(of) && facts.series.some((each) => each.name === name);
+
+  function behind(described, of, { run, meta: facts, name }, place) {
+    const colour = described.of === "flow" && areBySender() && facts.senders[of] !== meta.senders[of] ? palette.SENDERS[facts.senders[of]] : "behind";
+    return studio.curves.make(described, of, { isBehind: true, run, colour, label: name, duration: facts.duration_s, dash: palette.PINNED[place] });
+  }
+
+  // A colour belongs to a congestion control if these tell the flows of each run apart, else to the place in the list.
+  function areBySender() {
+    return [meta, ...pinned.map((each) => each.meta)].every((facts) => {
+      const senders = flows.filter((flow) => facts.flows.includes(flow)).map((flow) => palette.SENDERS[facts.senders?.[flow]]);
+      return senders.every(Boolean) && new Set(senders).size === senders.length;
+    });
+  }
+
+  // Links outside a medium have no grants. Of MODCODs, those that change matter, as in figures.
+  function linksOf(panel) {
+    if (panel === "modcod" && !areLinksChosen && meta.adapted) return meta.adapted.slice(0, ADAPTED_MOST);
+    return ["grants", "modcod"].includes(panel) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
   }
 
   // The losses of the chosen flow alone: causes have the colours.
@@ -164,7 +192,7 @@
   async function load() {
     if (isStale() || !panels.length) return;
     const token = (asked += 1);
-    const { run, pin, from, to } = studio.time;
+    const { run, from, to } = studio.time;
     show();
     const packets = studio.packets.load(meta);
     panels.forEach((panel) => panel.draw());
@@ -172,11 +200,12 @@
     const jobs = panels.flatMap((panel) => {
       return panel.curves.flatMap((curve) => {
         const asked = { ...window, columns: Math.ceil(window.columns / WIDTHS[curve.kind]) };
-        return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(pin, each, asked, pinned.duration_s))];
+        return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(each.run, each, asked, each.duration))];
       });
     });
-    const found = await Promise.all([...jobs, packets]);
-    found.pop();
+    const counted = studio.pins.load(window);
+    const found = await Promise.all([...jobs, packets, counted]);
+    found.splice(-2);
     if (token !== asked) return;
     for (const [curve, points] of found) curve.points = points;
     panels.forEach((panel) => panel.hide((curve) => isIdle(curve, panel.curves)));
@@ -219,6 +248,7 @@
     panels.forEach((panel) => panel.place());
     const isKnown = atRest && atRest.t === studio.time.t && atRest.run === studio.time.run;
     panels.forEach((panel) => panel.values(isKnown ? atRest.values : null));
+    studio.pins.move(panels);
     if (!isKnown && studio.source.isLive && !isStale() && !studio.time.playing) studio.atRest("exact", exact);
   }
 
@@ -324,7 +354,10 @@
   }
 
   // The colour of the curves of a flow; null: it has none.
-  const colourOf = (flow) => (flows.includes(flow) ? palette.CURVES[flows.indexOf(flow) % CURVES_MOST] : null);
+  function colourOf(flow) {
+    if (!flows.includes(flow)) return null;
+    return meta && areBySender() ? palette.SENDERS[meta.senders[flow]] : palette.CURVES[flows.indexOf(flow) % CURVES_MOST];
+  }
 
   studio.plots = { mount, dress, add, choose, colourOf, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
 })();
