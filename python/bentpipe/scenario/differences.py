@@ -46,7 +46,9 @@ def find_differences(one: Scenario, other: Scenario) -> list[Difference]:
     return sorted(found, key=lambda each: not each.is_written)
 
 
-def _compare_tables(one: Mapping[str, Any], other: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, list[str | None]]]:
+def _compare_tables(
+    one: Mapping[str, Any], other: Mapping[str, Any], place: str = ""
+) -> Iterator[tuple[str, list[str | None]]]:
     for name in dict.fromkeys((*one, *other)):
         key = f"{place}.{name}" if place else name
         values = one.get(name), other.get(name)

@@ -17,6 +17,7 @@ SCRIPTS = (
     "static/packets.js",
     "static/panel.js",
     "static/pins.js",
+    "static/flows.js",
     "static/plots.js",
     "static/strip.js",
     "static/keys.js",

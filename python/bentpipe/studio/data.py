@@ -27,6 +27,7 @@ from bentpipe.experiment.why.sentences import Teller
 from bentpipe.scenario.differences import find_differences
 from bentpipe.statistics.curve import Curve
 from bentpipe.studio import profiles, series
+from bentpipe.studio.flows import gather_flows
 from bentpipe.studio.packets import Packets
 
 if TYPE_CHECKING:
@@ -238,6 +239,11 @@ class RunData:
         latest = self.result.simulated_s
         if not 0 <= start < end <= latest * (1 + 1e-9):
             raise BentpipeError(f"from {start:g} s to {end:g} s\n  expected a window in 0 to {latest:g} s")
+
+    def flows(self, name: str, start: float, end: float, columns: int, order: str) -> dict[str, Any]:
+        """A series of all flows; see `gather_flows`."""
+        self._check_window(start, end)
+        return gather_flows(self.result, name, start, end, columns, order)
 
     def find_differences(self, others: Iterable[RunData]) -> list[list[Difference]]:
         """Settings in which each of the other runs differs from this one."""

@@ -31,6 +31,8 @@ COLUMNS = 4000
 COLUMNS_LEAST = 250
 CURVES_MOST = 8
 """Flows and links whose series are in the file."""
+FLOW_COLUMNS = 200
+"""Columns of the picture of all flows."""
 MOMENTS = 600
 """Instants with reasons."""
 STEP_S = 0.1
@@ -91,6 +93,10 @@ def single(data: RunData, pinned: Sequence[RunData] = (), sky: SkyData | None = 
     bytes_most = BYTES_MOST // (1 + len(pinned))
     curves = dict(_curves(data, meta, bytes_most))
     blobs = {f"run/{name}": text for name, text in (curves | dict(_reasons(data, meta))).items()}
+    if len(data.result.scenario.flow_names) > CURVES_MOST:
+        blobs["run/flows"] = _zip_content(
+            data.flows("goodput_bps", 0.0, data.result.simulated_s, FLOW_COLUMNS, "scenario")
+        )
     pins = [f"pin-{number}" for number, _ in enumerate(pinned, 1)]
     for pin, each in zip(pins, pinned, strict=True):
         blobs |= {f"{pin}/{name}": text for name, text in _curves(each, each.meta(), bytes_most)}

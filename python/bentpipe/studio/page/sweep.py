@@ -120,7 +120,11 @@ class Sweep(Experiment):
             is_open = point["replications"] < point["wanted"] and found["missing"]
             look: dict[str, Any] = {"decal": HATCHES} if is_open else {}
             if value is not None and point["of"] in (*best, *ties):
-                look |= {"borderColor": BEST, "borderWidth": 4, "borderType": "solid" if point["of"] in best else "dashed"}
+                look |= {
+                    "borderColor": BEST,
+                    "borderWidth": 4,
+                    "borderType": "solid" if point["of"] in best else "dashed",
+                }
             # The map has no colour for a cell without a value.
             empty = {"visualMap": False, "itemStyle": {**look, "color": "transparent"}} if value is None else {}
             shown = round((value or 0) / divisor, 6)

@@ -80,7 +80,9 @@
       over.addEventListener("mousedown", (event) => (down = event.clientX));
       over.addEventListener("mouseup", (event) => {
         if (event.button !== 0 || event.detail > 1 || Math.abs(event.clientX - down) >= DRAG_LEAST) return;
-        studio.time.set({ t: this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x") });
+        const box = over.getBoundingClientRect();
+        studio.time.set({ t: this.plot.posToVal(event.clientX - box.left, "x") });
+        this.about.painter?.pick?.(this.plot, event.clientY - box.top);
       });
       over.addEventListener("dblclick", () => studio.time.set({ from: null, to: null }));
     }
@@ -158,7 +160,9 @@
     // The label is the value of the drawn column. `known` has the values of `RunResult.find_values` behind it, or nothing
     // while the handle moves.
     values(known) {
-      for (const { curve, exact, sample, pinned } of this.labels) {
+      const told = new Set();
+      if (this.about.painter?.legend) this.head.replaceChildren(this.heading, ...this.about.painter.legend());
+      for (const { curve, chip, exact, sample, pinned } of this.labels) {
         for (const each of pinned) each.exact.textContent = studio.curves.said(each.curve, studio.curves.value(each.curve, studio.time.t));
         if (curve.kind === "count") {
           exact.textContent = curve.points ? String(curve.points.values.reduce((sum, count) => sum + count, 0)) : "";
@@ -168,6 +172,8 @@
         curve.shown = known && known[curve.name] ? known[curve.name][curve.of] ?? null : curve.drawn;
         exact.textContent = studio.curves.said(curve, curve.drawn);
         const text = studio.curves.said(curve, curve.shown);
+        // Flows over one route have one rate.
+        if (curve.isReference) [chip.hidden] = [told.has(text), told.add(text)];
         const isOther = curve.points && curve.points.width > 0 && curve.shown !== curve.drawn && text !== exact.textContent;
         sample.textContent = isOther ? `(${text})` : "";
       }

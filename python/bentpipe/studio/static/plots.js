@@ -6,9 +6,13 @@
   const CURVES_MOST = 8;
   const IDLE = 0.05; // Share of the window.
   const ADAPTED_MOST = 3; // Links whose MODCODs are drawn without a choice.
+  const LISTED_MOST = 100; // Names in a list of choices.
+  const SEARCHED = 12; // Names above which a list can be searched.
   const NAMED_MOST = 3; // Handovers in sight that have their names.
   const WIDTHS = { level: 1, state: 2, rate: 2, count: 4 }; // Pixels of a column, at least.
   const PANELS = [
+    { id: "spread", title: "Goodput of all flows", fromZero: true, names: [] }, // Of a run with many flows.
+    { id: "heat", title: "Goodput, a row for each flow", names: [] },
     { id: "goodput", title: "Goodput", fromZero: true, names: ["goodput_bps", "route_rate_bps"], cap: ["route_rate_bps", 1.3] },
     { id: "window", title: "Window", fromZero: true, names: ["cwnd_bytes", "ssthresh_bytes"] },
     { id: "state", title: "State of the congestion control", names: ["cc_state"] },
@@ -50,6 +54,7 @@
     place.classList.add("studio-plots");
     place.replaceChildren(host.bar, host.error, host.pins, host.list);
     studio.pins.mount(host.pins);
+    studio.flows.onChoose((flow) => meta?.flows.includes(flow) && studio.time.set({ flow }));
     document.addEventListener("studio-error", (/** @type {CustomEvent} */ event) => (host.error.textContent = event.detail));
     new ResizeObserver(() => (panels.forEach((panel) => panel.resize()), studio.atRest("resize", load))).observe(host.list);
     palette.onRepaint(() => panels.forEach((panel) => panel.redraw()));
@@ -113,12 +118,13 @@
   function wanted() {
     const extra = added.map((name) => ({ id: name, title: titled(name), names: [name], fromZero: !name.endsWith("_s"), onRemove: () => add(name, false) }));
     const events = meta.series.filter((each) => each.kind === "count").map((each) => each.name);
-    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets }, state: { painter: studio.states } };
+    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets }, state: { painter: studio.states }, spread: { painter: studio.flows.spread }, heat: { painter: studio.flows.heat } };
     return [...PANELS, ...extra]
       .map((about) => ({ ...about, ...painted[about.id] }))
       .filter((about) => about.id !== "links" || areLinksChosen)
       .filter((about) => about.id !== "modcod" || linksOf("modcod").length)
-      .filter((about) => about.id === "packets" || about.names.some((name) => meta.series.some((each) => each.name === name)));
+      .filter((about) => !["spread", "heat"].includes(about.id) || studio.flows.isOn(meta))
+      .filter((about) => ["packets", "spread", "heat"].includes(about.id) || about.names.some((name) => meta.series.some((each) => each.name === name)));
   }
 
   const titled = (name) => name.replace(/_(bps|bytes|s|packets)$/, "").replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
@@ -203,9 +209,8 @@
         return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(each.run, each, asked, each.duration))];
       });
     });
-    const counted = studio.pins.load(window);
-    const found = await Promise.all([...jobs, packets, counted]);
-    found.splice(-2);
+    const found = await Promise.all([...jobs, packets, studio.pins.load(window), studio.flows.load(meta, window)]);
+    found.splice(-3);
     if (token !== asked) return;
     for (const [curve, points] of found) curve.points = points;
     panels.forEach((panel) => panel.hide((curve) => isIdle(curve, panel.curves)));
@@ -319,7 +324,7 @@
     const rest_ = meta.series.filter((each) => each.kind !== "count" && !PANELS.some((about) => about.names.includes(each.name)) && !added.includes(each.name));
     const more = element("select", { "aria-label": "Add a series", onchange: (event) => event.target.value && add(event.target.value) }, element("option", { value: "" }, "Add a series …"), ...rest_.map((each) => element("option", { value: each.name, title: each.meaning }, titled(each.name))));
     host.bar.replaceChildren(
-      picker("Flows", meta.flows, flows, (names) => choose(names, links)),
+      picker("Flows", meta.flows, flows, (names) => choose(names, links), studio.flows.isOn(meta)),
       picker("Links", meta.links, links, (names) => ((areLinksChosen = true), choose(flows, names))),
       ...(rest_.length ? [more] : []),
       ...(studio.source.packets ? [element("button", { type: "button", class: "studio-quiet", onclick: () => studio.packets.zoom(meta), title: "Zoom to two round trips at the handle: the window becomes a time-sequence diagram" }, "Packets")] : []),
@@ -327,22 +332,42 @@
     );
   }
 
-  function picker(title, names, chosen, then) {
-    const summary = element("summary", {}, `${title}: ${chosen.length} of ${names.length}`);
-    const boxes = names.map((name) => {
-      const box = element("input", { type: "checkbox", value: name, checked: chosen.includes(name) });
-      box.addEventListener("change", () => {
-        const now = boxes.map((label) => label.firstChild).filter((each) => each.checked).map((each) => each.value);
-        if (!now.length || now.length > CURVES_MOST) box.checked = !box.checked;
-        else {
-          summary.textContent = `${title}: ${now.length} of ${names.length}`;
-          then(now);
-        }
+  // With many names, a field searches them, and the chosen ones come first.
+  function picker(title, names, chosen, then, hasOrders = false) {
+    let now = [...chosen];
+    const summary = element("summary", {}, `${title}: ${now.length} of ${names.length}`);
+    const list = element("div", { class: "studio-names" });
+    const search = element("input", { type: "search", placeholder: "Search", "aria-label": `Search ${title.toLowerCase()}`, oninput: () => fill() });
+    const more = element("small", {});
+
+    function box(name) {
+      const made = element("input", { type: "checkbox", value: name, checked: now.includes(name) });
+      made.addEventListener("change", () => {
+        const next = made.checked ? [...now, name] : now.filter((each) => each !== name);
+        if (!next.length || next.length > CURVES_MOST) return void (made.checked = !made.checked);
+        now = next;
+        summary.textContent = `${title}: ${now.length} of ${names.length}`;
+        then(names.filter((each) => now.includes(each)));
       });
-      return element("label", {}, box, name);
-    });
-    const details = element("details", { class: "studio-picker" }, summary, element("div", { class: "studio-choices" }, ...boxes, element("small", {}, `At most ${CURVES_MOST}.`)));
+      return element("label", {}, made, name);
+    }
+
+    function fill() {
+      const wanted = search.value.trim().toLowerCase();
+      const ordered = hasOrders ? studio.flows.sorted(names) : names;
+      const others = ordered.filter((name) => !now.includes(name) && name.toLowerCase().includes(wanted));
+      const first = names.length > LISTED_MOST ? now : [];
+      const shown = names.length > LISTED_MOST ? others.slice(0, LISTED_MOST) : ordered.filter((name) => name.toLowerCase().includes(wanted));
+      list.replaceChildren(...[...first, ...shown].map(box));
+      const rest = others.length - shown.length;
+      more.textContent = `At most ${CURVES_MOST}.${names.length > LISTED_MOST && rest > 0 ? ` ${rest} more: search for them.` : ""}`;
+    }
+
+    const orders = hasOrders && studio.source.isLive ? studio.flows.orders(() => load().then(fill)) : null;
+    const details = element("details", { class: "studio-picker" }, summary, element("div", { class: "studio-choices" }, orders, names.length > SEARCHED ? search : null, list, more));
+    details.addEventListener("toggle", () => details.open && fill());
     details.addEventListener("keydown", (event) => event.key === "Escape" && (details.open = false));
+    fill();
     return details;
   }
 
@@ -359,5 +384,5 @@
     return meta && areBySender() ? palette.SENDERS[meta.senders[flow]] : palette.CURVES[flows.indexOf(flow) % CURVES_MOST];
   }
 
-  studio.plots = { mount, dress, add, choose, colourOf, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
+  studio.plots = { mount, dress, add, choose, colourOf, flows: () => flows, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
 })();
