@@ -54,6 +54,8 @@ FLOWS_MOST = 32
 """Flows whose happenings are among the facts of a run. """
 HAPPENINGS_MOST = 3000
 """Happenings of a flow; further ones are counted in a note."""
+ACCESS = {f"{part}_mean_s": part for part in ("asking", "behind", "turn", "sending", "air")}
+"""Columns of the parts of the delay in a medium."""
 HAPPENINGS_BEFORE = 20
 """Happenings before an instant that come with its sentences."""
 LOSSES = "losses:"
@@ -179,6 +181,7 @@ class RunData:
             "completion_s": dict(result.flows.select("flow", "completion_s").drop_nulls().iter_rows()),
             "busiest": self.busy_links[0] if self.busy_links else None,
             "terminals": self.terminals,
+            "access": self._list_access(),
             "adapted": list_adapted(result) if "modcod" in result.recorded else [],
             "senders": dict(result.flows.select("flow", "cc").drop_nulls().iter_rows()),
             "series": self.described,
@@ -305,6 +308,11 @@ class RunData:
         """Links in a medium with its name, those with the longest waits for grants first."""
         waits = self.result.terminals.sort("grant_wait_mean_s", descending=True, nulls_last=True, maintain_order=True)
         return dict(waits.select("link", "medium").iter_rows())
+
+    def _list_access(self) -> dict[str, dict[str, float]]:
+        """By link in a medium that carried packets, the mean parts of their delay, s."""
+        rows = self.result.terminals.select("link", *ACCESS).drop_nulls().iter_rows()
+        return {link: dict(zip(ACCESS.values(), parts, strict=True)) for link, *parts in rows}
 
     def _command(self) -> str | None:
         if "command" in self.own:

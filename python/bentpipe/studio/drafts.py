@@ -53,6 +53,7 @@ class DraftData:
             "rtt_s": {},
             "busiest": None,
             "terminals": {},
+            "access": {},
             "adapted": [],
             "senders": {},
             "series": [],
