@@ -4,11 +4,13 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.plot.runs import choose_series
+from bentpipe.studio import share
 from bentpipe.studio.data import RunData
 from bentpipe.studio.series import list_run_series
 from bentpipe.studio.share import single
 from tests.test_studio_file import View
 
+PARTS = ("asking", "behind", "turn", "sending", "air")
 pytestmark = pytest.mark.timeout(300)
 SCENARIO = """
 duration = "20 s"
@@ -81,6 +83,13 @@ def test_modcods_are_those_of_the_link_that_changes_by_name(view, data):
         assert view.page.locator('[data-panel="modcod"] .studio-value').first.inner_text() in names
 
 
+def test_a_file_has_the_links_whose_modcods_are_drawn(data, monkeypatch):
+    monkeypatch.setitem(vars(data), "busy_links", [f"busy{number}" for number in range(20)])
+    monkeypatch.setattr(share, "_cut", lambda data, name, of, columns: b"")
+    curves = dict(share._curves(data, data.meta(), share.BYTES_MOST))
+    assert {"series/modcod/busy0", "series/modcod/rain.forward"} <= set(curves)
+
+
 def test_parts_of_the_delay_are_those_of_the_table_and_of_the_route(view, data):
     table = {row["link"]: row for row in data.result.terminals.iter_rows(named=True)}
     for flow, links in (("dry", ("clear.forward", "clear.reverse")), ("wet", ("rain.forward", "rain.reverse"))):
@@ -96,8 +105,12 @@ def test_parts_of_the_delay_are_those_of_the_table_and_of_the_route(view, data):
                 parts.nth(at).get_attribute("data-part"): parts.nth(at).bounding_box()["width"]
                 for at in range(parts.count())
             }
-            known = {name: table[link][f"{name}_mean_s"] for name in ("asking", "behind", "turn", "sending", "air")}
+            known = {name: table[link][f"{name}_mean_s"] for name in PARTS}
+            # The longest bar has the whole width.
+            full = section.bounding_box()["width"]
+            longest = max(sum(table[each][f"{name}_mean_s"] for name in PARTS) for each in links)
             whole, all_s = sum(shown.values()), sum(known.values())
+            assert whole == pytest.approx(full * all_s / longest, abs=8), link
             for name, width in shown.items():
                 assert width / whole == pytest.approx(known[name] / all_s, abs=0.02), (link, name)
             assert {name for name, value in known.items() if value > 0} == {*shown}

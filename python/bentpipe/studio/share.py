@@ -31,6 +31,8 @@ COLUMNS = 4000
 COLUMNS_LEAST = 250
 CURVES_MOST = 8
 """Flows and links whose series are in the file."""
+ADAPTED_MOST = 3
+"""Links whose MODCODs are drawn, as in `plots.js`."""
 FLOW_COLUMNS = 200
 """Columns of the picture of all flows."""
 MOMENTS = 600
@@ -151,7 +153,9 @@ def _zip_content(content: bytes | str | dict[str, Any] | list[Any]) -> str:
 
 def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tuple[str, str]]:
     """Facts and series, by name. Series have as many columns as there is room for."""
-    shown = {"flow": meta["flows"][:CURVES_MOST], "link": data.busy_links[:CURVES_MOST]}
+    # Links whose MODCODs are drawn need not be busy.
+    links = dict.fromkeys([*data.busy_links[:1], *meta["adapted"][:ADAPTED_MOST], *data.busy_links])
+    shown = {"flow": meta["flows"][:CURVES_MOST], "link": [*links][:CURVES_MOST]}
     curves = [(each["name"], of) for each in meta["series"] for of in shown[each["of"]]]
     columns = COLUMNS
     while True:

@@ -47,11 +47,12 @@
     }
 
     #options() {
+      const font = (size) => `${size * studio.letters}px ${getComputedStyle(this.frame).fontFamily}`;
       const axis = {
         stroke: () => studio.palette.colour("soft"),
         grid: { stroke: () => studio.palette.colour("grid"), width: 1 },
         ticks: { show: false },
-        font: `${11 * studio.letters}px ${getComputedStyle(this.frame).fontFamily}`,
+        font: font(11),
       };
       const seconds = (_, marks) => marks.map((mark) => (this.isLast ? `${Number(mark.toFixed(6))} s` : ""));
       return {
@@ -61,7 +62,7 @@
         scales: { x: { time: false, range: () => [studio.time.from, studio.time.to] }, y: { range: () => this.#range() } },
         axes: [
           { ...axis, size: () => (this.isLast ? 22 * studio.letters : 8), values: seconds },
-          { ...axis, size: 48 * studio.letters, values: (_, marks) => this.#scaled(marks) },
+          { ...axis, ...(this.curves[0]?.names ? { gap: 2, font: font(10) } : {}), size: 48 * studio.letters, values: (_, marks) => this.#scaled(marks) },
         ],
         cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "studio" }, points: { show: false }, bind: { dblclick: () => () => null } },
         series: [{}, { paths: () => null, points: { show: false } }],
@@ -114,7 +115,7 @@
       this.units.textContent = name;
       this.widths.textContent = width > 0 ? `means of ${studio.format.width(width)}` : "";
       const names = this.curves[0]?.names;
-      return marks.map((mark) => (names ? (names[mark] ?? "") : String(Number((mark / divisor).toPrecision(4)))));
+      return marks.map((mark) => (names ? (names[mark] ?? "").replace(" ", "\n") : String(Number((mark / divisor).toPrecision(4)))));
     }
 
     #data() {

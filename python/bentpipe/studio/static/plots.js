@@ -186,7 +186,7 @@
 
   // Links outside a medium have no grants. Of MODCODs, those that change matter, as in figures.
   function linksOf(panel) {
-    if (panel === "modcod" && !areLinksChosen && meta.adapted) return meta.adapted.slice(0, ADAPTED_MOST);
+    if (panel === "modcod" && !areLinksChosen && meta.adapted) return meta.adapted.filter((link) => meta.links.includes(link)).slice(0, ADAPTED_MOST);
     return ["grants", "modcod"].includes(panel) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
   }
 

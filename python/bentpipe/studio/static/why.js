@@ -133,7 +133,7 @@
     for (const [part, [colour]] of Object.entries(ACCESS)) {
       if (!(delays[part] > 0)) continue;
       const made = element("span", { "data-part": part });
-      made.style.flexGrow = String(delays[part]);
+      made.style.flexGrow = String(delays[part] / all);
       made.style.background = `var(--studio-${colour})`;
       bar.append(made);
     }
