@@ -73,9 +73,9 @@
     const unit = (id) => runs[0].meta.series.find((each) => each.name === id)?.unit ?? "1";
     const all = [
       ...AT_HANDLE.map(([id, title]) => ({ title, unit: unit(id), isAtHandle: true, values: runs.map((each) => drawn(id, each.run)) })),
-      { title: "Mean goodput", unit: "bit/s", values: runs.map((each) => mean(curveOf("goodput_bps", each.run))) },
-      { title: "Lost", unit: "1", values: runs.map((each) => each.lost ?? null) },
-      { title: "Took", unit: "s", values: runs.map((each) => each.meta.completion_s?.[flow] ?? null) },
+      { title: "Mean goodput", isAtHandle: false, unit: "bit/s", values: runs.map((each) => mean(curveOf("goodput_bps", each.run))) },
+      { title: "Lost", isAtHandle: false, unit: "1", values: runs.map((each) => each.lost ?? null) },
+      { title: "Took", isAtHandle: false, unit: "s", values: runs.map((each) => each.meta.completion_s?.[flow] ?? null) },
     ];
     return all.filter((column) => column.values.some((value) => value !== null));
   }
