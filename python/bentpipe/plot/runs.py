@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.media import list_adapted
 from bentpipe.plot.delays import DELAY, EXPLAINED, ROW, draw_delays, draw_playouts, list_delays, sends_datagrams
 from bentpipe.plot.ends import explain_lines, measure_moves
 from bentpipe.plot.kinds import LINES_MAX, Line, choose_lines
@@ -199,7 +198,7 @@ def _list_wanted(result: RunResult, name: str) -> list[str]:
         return list(result.scenario.flow_names)
     table = _table(result, name)
     if name == "modcod":
-        return list_adapted(result)
+        return result.find_adapted_links()
     if name == "granted_bps" and "requested_bps" in result.recorded and _says_something(result, "requested_bps"):
         # Grants are seen beside the requests for them.
         name, table = "requested_bps", result.recorded["requested_bps"]

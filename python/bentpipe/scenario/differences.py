@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 UNIMPORTANT = ("title", "record", "report", "case")
-"""Tables and keys without a part in what is simulated."""
+"""Tables and keys that change no simulation."""
 
 
 class Difference(NamedTuple):
@@ -40,15 +40,15 @@ def find_differences(one: Scenario, other: Scenario) -> list[Difference]:
     """
     written = {*_list_written(one), *_list_written(other)}
     found = [
-        Difference(key, *values, _is_written(key, written))
-        for key, values in _compare_tables(one.to_dict(), other.to_dict())
+        Difference(key, here, there, _is_written(key, written))
+        for key, (here, there) in _compare_tables(one.to_dict(), other.to_dict())
     ]
     return sorted(found, key=lambda each: not each.is_written)
 
 
 def _compare_tables(
     one: Mapping[str, Any], other: Mapping[str, Any], place: str = ""
-) -> Iterator[tuple[str, list[str | None]]]:
+) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
     for name in dict.fromkeys((*one, *other)):
         key = f"{place}.{name}" if place else name
         values = one.get(name), other.get(name)
@@ -56,9 +56,9 @@ def _compare_tables(
             continue
         tables = [value for value in values if isinstance(value, dict)]
         if len(tables) == 2 and tables[0].get("kind") == tables[1].get("kind"):
-            yield from _compare_tables(*tables, key)
+            yield from _compare_tables(tables[0], tables[1], key)
         else:
-            yield key, [_write(value) for value in values]
+            yield key, (_write(values[0]), _write(values[1]))
 
 
 def _write(value: Any) -> str | None:

@@ -19,7 +19,6 @@ from bentpipe import _core
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.curves import ROUTE_QUEUE, VALUES, about_route_queue
-from bentpipe.experiment.common.media import list_adapted
 from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.why.explanation import LIMITS
@@ -182,7 +181,7 @@ class RunData:
             "busiest": self.busy_links[0] if self.busy_links else None,
             "terminals": self.terminals,
             "access": self._list_access(),
-            "adapted": list_adapted(result) if "modcod" in result.recorded else [],
+            "adapted": result.find_adapted_links(),
             "senders": dict(result.flows.select("flow", "cc").drop_nulls().iter_rows()),
             "series": self.described,
             "happenings": happenings,

@@ -1,4 +1,4 @@
-"""A series of all flows in one picture: quantiles over time, and rows of colours, however many flows there are."""
+"""A series of all flows in one picture: quantiles over time, and a row of colours for each flow."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def _order_flows(values: Values, order: str, *, is_more_better: bool) -> list[in
 def _mean(values: Values) -> Values:
     """The mean of the known values of each column."""
     count = (~np.isnan(values)).sum(axis=0)
-    return np.divide(np.nansum(values, axis=0), count, out=np.full(values.shape[1], np.nan), where=count > 0)
+    mean: Values = np.divide(np.nansum(values, axis=0), count, out=np.full(values.shape[1], np.nan), where=count > 0)
+    return mean
 
 
 def _pack(values: Values) -> str:

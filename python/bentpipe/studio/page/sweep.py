@@ -108,7 +108,10 @@ class Sweep(Experiment):
         super().show(found)
 
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A cell for each point: value and half-width. The best has a thick frame, ties a dashed one, unfinished ones are hatched."""
+        """A cell for each point: value and half-width. The best has a thick frame, and ties a dashed one.
+
+        Unfinished cells are hatched.
+        """
         points, metric = self.cells(found), found["metrics"][0]
         keys, columns, rows = found["keys"], _levels(points, 0), _levels(points, 1) or [""]
         values = [_middle(point) for point in points]
