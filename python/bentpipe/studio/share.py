@@ -103,7 +103,7 @@ def single(data: RunData, pinned: Sequence[RunData] = (), sky: SkyData | None = 
     for pin, each in zip(pins, pinned, strict=True):
         blobs |= {f"{pin}/{name}": text for name, text in _curves(each, each.meta(), bytes_most)}
     if pinned:
-        blobs["run/differences"] = _zip_content(data.find_differences(pinned))
+        blobs["run/differences"] = _zip_content(dict(zip(pins, data.find_differences(pinned), strict=True)))
     if sky is not None:
         blobs |= {
             "run/sky": _zip_content(dict(sky.facts)),

@@ -89,7 +89,10 @@
       network: (run) => once(`${run}/network`),
       sky: (run) => once(`${run}/sky`),
       flows: (run) => once(`${run}/flows`),
-      differences: (run) => once(`${run}/differences`),
+      differences: async (run, pins) => {
+        const all = await once(`${run}/differences`);
+        return pins.map((pin) => all[pin]);
+      },
       land: () => once("land"),
       keyframes: (run) => content(`${run}/keyframes`),
       coverage: () => absent("coverage"),
