@@ -27,7 +27,7 @@ def result():
 def file(result, tmp_path_factory):
     pinned = bp.run(bp.load(PATH, {"tcp.cc": "cubic"}), series=(*VIEW, *MODES))
     place = tmp_path_factory.mktemp("studio") / "shared.html"
-    place.write_text(single(RunData(result), RunData(pinned)), encoding="utf-8")
+    place.write_text(single(RunData(result), [RunData(pinned)]), encoding="utf-8")
     return place
 
 

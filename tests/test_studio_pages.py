@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
 
 from bentpipe.studio.folders import Folder
+from bentpipe.studio.page.session import Wanted
 from tests.studio_pages import SHORT, on_pages, until
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -197,11 +198,36 @@ def test_pin_keeps_a_run(folder):
         await until(lambda: job.is_over)
         await until(lambda: found(user, "pin")[0].enabled)
         user.find("pin").click()
-        assert user.session.pin == job.run
+        assert user.session.pins == (job.run,)
         assert studio.folder.about(job.run)["is_pinned"]
         user.find("pin").click()
-        assert user.session.pin == ""
+        assert user.session.pins == ()
         assert not studio.folder.about(job.run)["is_pinned"]
+
+    on_pages(folder, act)
+
+
+def test_a_page_pins_four_runs_and_says_why_there_is_no_fifth(folder):
+    async def act(studio, user):
+        session = user.session
+        await until(lambda: found(user, "valid"))
+        job = session.start_run()
+        await until(lambda: job.is_over)
+        runs = [f"{number:012}" for number in range(5)]
+        for run in runs:
+            shutil.copytree(studio.folder.run(job.run), studio.folder.runs_path / run)
+            session.turn_pin(run)
+        assert session.pins == (*runs[:4],)
+        assert user.notify.messages[-1].startswith("4 runs are pinned.")
+        session.turn_pin(runs[1])
+        session.turn_pin(runs[4])
+        assert session.pins == (runs[0], runs[2], runs[3], runs[4])
+        pinned = {run for run in studio.folder.runs() if studio.folder.about(run)["is_pinned"]}
+        assert pinned == set(session.pins)
+        # Back to an address with two of them.
+        session.show_address(Wanted(scenario=session.name, pin=f"{runs[4]},{runs[0]}"))
+        assert session.pins == (runs[4], runs[0])
+        assert {run for run in studio.folder.runs() if studio.folder.about(run)["is_pinned"]} == {runs[4], runs[0]}
 
     on_pages(folder, act)
 
@@ -218,10 +244,10 @@ def test_runs_that_a_page_shows_are_not_removed(folder, monkeypatch):
             shutil.copytree(studio.folder.run(job.run), studio.folder.runs_path / run)
             os.utime(studio.folder.run(run) / "provenance.json", (age, age))
         other.session.show(shown)
-        other.session.set_pin(pinned)
+        other.session.set_pins([pinned])
         # Another page removes its pin of the same run.
-        one.session.set_pin(pinned)
-        one.session.set_pin("")
+        one.session.set_pins([pinned])
+        one.session.set_pins([])
         again = one.session.start_run()
         assert set(studio.folder.runs()) == {job.run, shown, pinned}
         await until(lambda: again.is_over)
@@ -254,7 +280,7 @@ def test_a_page_leaves_a_run_that_was_removed(folder):
         await until(lambda: found(user, "valid"))
         job = session.start_run()
         await until(lambda: job.is_over)
-        session.set_pin(job.run)
+        session.set_pins([job.run])
         for button in ("share", "svg", "pin"):
             session.show(job.run)
             if studio.folder.runs():
@@ -262,12 +288,12 @@ def test_a_page_leaves_a_run_that_was_removed(folder):
             user.notify.messages.clear()
             user.find(button).click()
             assert f"there is no run {job.run}" in user.notify.messages[0], button
-            assert (session.run, session.pin) == ("", "")
+            assert (session.run, session.pins) == ("", ())
             assert session.draft in studio.drafts
             assert not found(user, "share")[0].enabled
         assert found(user, "pin")[0].text == "Pin"
-        session.set_pin(job.run)
-        assert session.pin == ""
+        session.set_pins([job.run])
+        assert session.pins == ()
 
     on_pages(folder, act)
 
@@ -484,16 +510,22 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
         user.find("start-sweep").click()
         await user.should_see("Key 2 has no key")
         found(user, "key-2")[0].value = "link.sat.delay"
+        found(user, "margin-sweep")[0].value = "-3 apples"
         user.find("start-sweep").click()
-        await until(lambda: studio.jobs.list_jobs() and studio.jobs.list_jobs()[0].is_over)
-        (job,) = studio.jobs.list_jobs()
+        await until(lambda: studio.jobs.list_jobs() and studio.jobs.list_jobs()[0].state == "failed")
+        assert "apples" in studio.jobs.list_jobs()[0].error
+        found(user, "margin-sweep")[0].value = "50 %"
+        user.find("start-sweep").click()
+        await until(lambda: len(studio.jobs.list_jobs()) == 2 and not studio.jobs.open())
+        (job,) = [each for each in studio.jobs.list_jobs() if each.state != "failed"]
         assert (job.state, job.error) == ("done", "")
         chart = found(user, "chart-sweep")[0]
         assert chart.options["yAxis"]["data"] == ["10 ms", "20 ms", "30 ms"]
         cells = chart.options["series"][0]["data"]
         assert len(cells) == 6
-        framed = [index for index, each in enumerate(cells) if "borderColor" in each["itemStyle"]]
-        assert [job.result["points"][index]["of"] for index in framed] == [job.result["best"]["goodput"]]
+        for kind, border in (("best", "solid"), ("ties", "dashed")):
+            framed = [index for index, each in enumerate(cells) if each["itemStyle"].get("borderType") == border]
+            assert {job.result["points"][index]["of"] for index in framed} == {*job.result[kind]["goodput"]}, kind
         assert not any("decal" in each["itemStyle"] for each in cells)
         index = next(i for i, point in enumerate(job.result["points"]) if point["at"] == ["reno", "20 ms"])
         with user:

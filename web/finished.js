@@ -13,6 +13,15 @@
   // Names of the numbers of `limited_by`, as its meaning lists them.
   const limits = (meaning) => Object.fromEntries([...meaning.matchAll(/(\d+) ([^,:.]+)/g)].map(([, number, name]) => [number, name]));
 
+  const ACCESS = ["asking", "behind", "turn", "sending", "air"]; // Parts of the delay in a medium.
+
+  // Links with several MODCODs, the most first, of one medium.
+  function adapted(points, waits) {
+    const used = waits.map(({ link, medium }) => [link, medium, new Set(points?.get(link)?.values ?? []).size]).filter(([, , count]) => count > 1);
+    used.sort((one, other) => other[2] - one[2] || (one[0] < other[0] ? -1 : 1));
+    return used.filter(([, medium]) => medium === used[0][1]).map(([link]) => link);
+  }
+
   class Run {
     // `answer` is that of a whole run; `about` has name, text and command.
     constructor(answer, about, known) {
@@ -101,6 +110,10 @@
         rtt_s: trips,
         busiest: [...answer.links].sort((one, other) => queue(other) - queue(one))[0] ?? null,
         terminals: Object.fromEntries(waits.map((row) => [row.link, row.medium])),
+        access: Object.fromEntries(waits.filter((row) => row.air_mean_s !== null).map((row) => [row.link, Object.fromEntries(ACCESS.map((part) => [part, row[`${part}_mean_s`]]))])),
+        adapted: adapted(this.points.get("modcod"), waits),
+        senders: Object.fromEntries(flows.flow.map((flow, index) => [flow, flows.cc[index]]).filter(([, cc]) => cc !== null)),
+        completion_s: Object.fromEntries(flows.flow.map((flow, index) => [flow, flows.completion_s[index]]).filter(([, took]) => took !== null)),
         series: this.#series(),
         happenings: this.#happenings(trips),
         statements: [],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bentpipe.entries import find_entries
+from bentpipe.plot.style import find_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +45,17 @@ def choose_lines(result: RunResult, flows: Sequence[str]) -> list[Line]:
     kinds = set(find_entries(result.scenario.to_dict()["flow"]).values())
     if len(result.scenario.flow_names) > LINES_MAX and 1 < len(kinds) <= LINES_MAX:
         return group_flows(result, flows)
-    places = {flow: place for place, flow in enumerate(result.scenario.flow_names)}
+    places = _find_places(result)
     return [Line(flow, places[flow], [flow]) for flow in flows]
+
+
+def _find_places(result: RunResult) -> dict[str, int]:
+    """The places of flows: those of their congestion controls, if each flow has another one."""
+    names = result.scenario.flow_names
+    senders = dict(result.flows.select("flow", "cc").drop_nulls().iter_rows())
+    if len({senders.get(flow, flow) for flow in names}) == len(names) == len(senders):
+        return {flow: find_place(senders[flow], place) for place, flow in enumerate(names)}
+    return {flow: place for place, flow in enumerate(names)}
 
 
 def group_flows(result: RunResult, flows: Sequence[str]) -> list[Line]:

@@ -198,7 +198,7 @@ def _list_wanted(result: RunResult, name: str) -> list[str]:
         return list(result.scenario.flow_names)
     table = _table(result, name)
     if name == "modcod":
-        return _list_adapted(result)
+        return result.find_adapted_links()
     if name == "granted_bps" and "requested_bps" in result.recorded and _says_something(result, "requested_bps"):
         # Grants are seen beside the requests for them.
         name, table = "requested_bps", result.recorded["requested_bps"]
@@ -215,17 +215,6 @@ def _list_wanted(result: RunResult, name: str) -> list[str]:
         return largest.filter(matters)["link"].to_list()
     known = set(table["flow"].unique())
     return [flow for flow in result.scenario.flow_names if flow in known]
-
-
-def _list_adapted(result: RunResult) -> list[str]:
-    """Return links with several MODCODs, of one medium: numbers of two media have different names."""
-    import polars as pl
-
-    used = result.recorded["modcod"].group_by("link").agg(used=pl.col("modcod").n_unique()).filter(pl.col("used") > 1)
-    found = used.join(result.terminals.select("link", "medium"), on="link").sort(
-        "used", "link", descending=[True, False]
-    )
-    return found.filter(found["medium"].is_in(found["medium"].head(1).to_list()))["link"].to_list()
 
 
 def _name_modcods(axes: Axes, result: RunResult, shown: list[str]) -> None:

@@ -16,6 +16,8 @@ SCRIPTS = (
     "static/states.js",
     "static/packets.js",
     "static/panel.js",
+    "static/pins.js",
+    "static/flows.js",
     "static/plots.js",
     "static/strip.js",
     "static/keys.js",

@@ -23,13 +23,17 @@ from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.why.explanation import LIMITS
 from bentpipe.experiment.why.sentences import Teller
+from bentpipe.scenario.differences import find_differences
 from bentpipe.statistics.curve import Curve
 from bentpipe.studio import profiles, series
+from bentpipe.studio.flows import gather_flows
 from bentpipe.studio.packets import Packets
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
+    from bentpipe.scenario.differences import Difference
     from bentpipe.statistics.curve import Columns
 
 MARKS = (
@@ -49,6 +53,8 @@ FLOWS_MOST = 32
 """Flows whose happenings are among the facts of a run. """
 HAPPENINGS_MOST = 3000
 """Happenings of a flow; further ones are counted in a note."""
+ACCESS = {f"{part}_mean_s": part for part in ("asking", "behind", "turn", "sending", "air")}
+"""Columns of the parts of the delay in a medium."""
 HAPPENINGS_BEFORE = 20
 """Happenings before an instant that come with its sentences."""
 LOSSES = "losses:"
@@ -171,8 +177,12 @@ class RunData:
             "paths": {flow: names for flow, names in paths.items() if names},
             "links": scenario.link_names,
             "rtt_s": trips,
+            "completion_s": dict(result.flows.select("flow", "completion_s").drop_nulls().iter_rows()),
             "busiest": self.busy_links[0] if self.busy_links else None,
             "terminals": self.terminals,
+            "access": self._list_access(),
+            "adapted": result.find_adapted_links(),
+            "senders": dict(result.flows.select("flow", "cc").drop_nulls().iter_rows()),
             "series": self.described,
             "happenings": happenings,
             "statements": result.statements,
@@ -232,6 +242,15 @@ class RunData:
         if not 0 <= start < end <= latest * (1 + 1e-9):
             raise BentpipeError(f"from {start:g} s to {end:g} s\n  expected a window in 0 to {latest:g} s")
 
+    def flows(self, name: str, start: float, end: float, columns: int, order: str) -> dict[str, Any]:
+        """A series of all flows; see `gather_flows`."""
+        self._check_window(start, end)
+        return gather_flows(self.result, name, start, end, columns, order)
+
+    def find_differences(self, others: Iterable[RunData]) -> list[list[Difference]]:
+        """Settings in which each of the other runs differs from this one."""
+        return [find_differences(self.result.scenario, each.result.scenario) for each in others]
+
     def curve(self, name: str, of: str) -> Curve:
         """A series of a flow or link as a curve.
 
@@ -288,6 +307,11 @@ class RunData:
         """Links in a medium with its name, those with the longest waits for grants first."""
         waits = self.result.terminals.sort("grant_wait_mean_s", descending=True, nulls_last=True, maintain_order=True)
         return dict(waits.select("link", "medium").iter_rows())
+
+    def _list_access(self) -> dict[str, dict[str, float]]:
+        """By link in a medium that carried packets, the mean parts of their delay, s."""
+        rows = self.result.terminals.select("link", *ACCESS).drop_nulls().iter_rows()
+        return {link: dict(zip(ACCESS.values(), parts, strict=True)) for link, *parts in rows}
 
     def _command(self) -> str | None:
         if "command" in self.own:

@@ -22,6 +22,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.scenario.scenario import Scenario, list_bundled
 from bentpipe.studio.drafts import DraftData
+from bentpipe.studio.state import split_pins
 from bentpipe.studio.thumbnail import draw_bundled
 
 if TYPE_CHECKING:
@@ -138,8 +139,21 @@ def make_run_routes(studio: Studio) -> APIRouter:
     def share(run: str, pin: str = "") -> Response:
         from bentpipe.studio.share import single
 
-        page = single(result(run), result(pin) if pin else None, sky(run) if scenario(run).has_sky else None)
+        pins = [result(each) for each in split_pins(pin)]
+        page = single(result(run), pins, sky(run) if scenario(run).has_sky else None)
         return Response(page, media_type="text/html; charset=utf-8", headers=_make_headers(f"{run}.html"))
+
+    @router.get("/flows")
+    def flows(run: str, name: str, start: Start, end: End, columns: int, order: str) -> Response:
+        _check_query(names=(name, order), times=(start, end))
+        if not 1 <= columns <= COLUMNS_MAX:
+            raise BentpipeError(f"columns = {columns}\n  expected 1 to {COLUMNS_MAX}")
+        return JSONResponse(result(run).flows(name, start, end, columns, order))
+
+    @router.get("/differences")
+    def find_differences(run: str, others: str) -> Response:
+        found = result(run).find_differences(result(each) for each in split_pins(others))
+        return JSONResponse(found)
 
     @router.get("/network")
     def network(run: str) -> Response:

@@ -21,7 +21,7 @@ from bentpipe.studio.sky import SkyData
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
 
@@ -31,6 +31,10 @@ COLUMNS = 4000
 COLUMNS_LEAST = 250
 CURVES_MOST = 8
 """Flows and links whose series are in the file."""
+ADAPTED_MOST = 3
+"""Links whose MODCODs are drawn, as in `plots.js`."""
+FLOW_COLUMNS = 200
+"""Columns of the picture of all flows."""
 MOMENTS = 600
 """Instants with reasons."""
 STEP_S = 0.1
@@ -85,20 +89,28 @@ def explore_result(result: RunResult, height: int = 720) -> Explored:
     return Explored(single(RunData(result), sky=sky), height)
 
 
-def single(data: RunData, pinned: RunData | None = None, sky: SkyData | None = None) -> str:
-    """The view over a run as one page, with another run behind it if one is pinned, and with its sky if it has one."""
+def single(data: RunData, pinned: Sequence[RunData] = (), sky: SkyData | None = None) -> str:
+    """The view over a run as one page, with pinned runs behind it, and with its sky if it has one."""
     meta = data.meta() | {"has_sky": sky is not None}
-    curves = dict(_curves(data, meta, BYTES_MOST if pinned is None else BYTES_MOST // 2))
+    bytes_most = BYTES_MOST // (1 + len(pinned))
+    curves = dict(_curves(data, meta, bytes_most))
     blobs = {f"run/{name}": text for name, text in (curves | dict(_reasons(data, meta))).items()}
-    if pinned is not None:
-        blobs |= {f"pin/{name}": text for name, text in _curves(pinned, pinned.meta(), BYTES_MOST // 2)}
+    if len(data.result.scenario.flow_names) > CURVES_MOST:
+        blobs["run/flows"] = _zip_content(
+            data.flows("goodput_bps", 0.0, data.result.simulated_s, FLOW_COLUMNS, "scenario")
+        )
+    pins = [f"pin-{number}" for number, _ in enumerate(pinned, 1)]
+    for pin, each in zip(pins, pinned, strict=True):
+        blobs |= {f"{pin}/{name}": text for name, text in _curves(each, each.meta(), bytes_most)}
+    if pinned:
+        blobs["run/differences"] = _zip_content(dict(zip(pins, data.find_differences(pinned), strict=True)))
     if sky is not None:
         blobs |= {
             "run/sky": _zip_content(dict(sky.facts)),
             "run/keyframes": _zip_content(sky.frames),
             "land": _zip_content(assets.text(assets.LAND)),
         }
-    content = {"run": "run", "pin": None if pinned is None else "pin", "blobs": blobs}
+    content = {"run": "run", "pin": ",".join(pins) or None, "blobs": blobs}
     style = "\n".join(map(assets.text, assets.STYLES))
     names = [*assets.SCRIPTS, *(assets.SKY_SCRIPTS if sky is not None else ())]
     scripts = [*map(assets.text, names), "studio.share.open();"]
@@ -141,7 +153,9 @@ def _zip_content(content: bytes | str | dict[str, Any] | list[Any]) -> str:
 
 def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tuple[str, str]]:
     """Facts and series, by name. Series have as many columns as there is room for."""
-    shown = {"flow": meta["flows"][:CURVES_MOST], "link": data.busy_links[:CURVES_MOST]}
+    # Links whose MODCODs are drawn need not be busy.
+    links = dict.fromkeys([*data.busy_links[:1], *meta["adapted"][:ADAPTED_MOST], *data.busy_links])
+    shown = {"flow": meta["flows"][:CURVES_MOST], "link": [*links][:CURVES_MOST]}
     curves = [(each["name"], of) for each in meta["series"] for of in shown[each["of"]]]
     columns = COLUMNS
     while True:

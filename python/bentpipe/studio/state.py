@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PAGES_MAX = 20
 DRAFTS_MAX = 2 * PAGES_MAX
+PINS_MOST = 4
+"""Pinned runs of a page."""
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Studio:
     @property
     def shown(self) -> set[str]:
         """Runs that a page shows, or has pinned."""
-        return {run for page in self.pages.values() for run in (page.run, page.pin)}
+        return {run for page in self.pages.values() for run in (page.run, *page.pins)}
 
     def request(self, text: str, name: str, sets: Sets = (), *, is_on_disk: bool) -> dict[str, Any]:
         """The part of the request to a worker that is about a scenario."""
@@ -121,6 +123,11 @@ class Studio:
             "own": list(self.own),
             "is_on_disk": is_on_disk,
         }
+
+
+def split_pins(text: str) -> list[str]:
+    """Names of pinned runs, as addresses have them: each once, and the first `PINS_MOST`."""
+    return [*dict.fromkeys(filter(None, text.split(",")))][:PINS_MOST]
 
 
 def find_form(name: str) -> str:

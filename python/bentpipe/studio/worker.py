@@ -345,7 +345,8 @@ def swept(result: Any) -> dict[str, Any]:
         "metrics": [_metric(find_metric(name)) for name in result.metrics],
         "points": points,
         "missing": result.missing,
-        "best": {name: _best(result, name) for name in result.metrics},
+        "best": {name: _list_best(result, name)[:1] for name in result.metrics},
+        "ties": {name: _list_best(result, name)[1:] for name in result.metrics},
         "statements": list(result.statements) if not result.missing else [],
         "notes": list(result.notes) if not result.missing else [],
     }
@@ -393,10 +394,10 @@ def _leader(content: Mapping[str, Any]) -> dict[str, Any] | None:
     return min(kept, key=lambda each: each["change"], default=None)
 
 
-def _best(result: Any, metric: str) -> str | None:
-    """The name of the best point, as in the rows of the table; None if no point has the metric."""
-    order = result.ranking(metric)
-    return dict(zip(result.points["point"], result.names, strict=True))[order[0].point] if order else None
+def _list_best(result: Any, metric: str) -> list[str]:
+    """The names of the best point and of those that are not shown to be worse, as in the rows of the table."""
+    names = dict(zip(result.points["point"], result.names, strict=True))
+    return [names[each.point] for place, each in enumerate(result.ranking(metric)) if place == 0 or not each.is_worse]
 
 
 def _metric(metric: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from bentpipe.experiment.common.paths import list_subflows
 from bentpipe.statistics.curve import Curve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
 
@@ -68,6 +68,17 @@ class Curves:
         rows = self._result.series(series, **{entry["entity"]: of})
         if part:
             rows = rows.filter(name=part)
+        return self._from_rows(entry, rows, of)
+
+    def make_all(self, name: str) -> Iterator[tuple[str, Curve]]:
+        """Make the curves of a series for all flows that have one, in no order; the table is read once."""
+        entry = next(each for each in dictionary()["series"] if each["name"] == name)
+        parts = self._result.series(name).partition_by(entry["entity"], as_dict=True)
+        for (of,), rows in parts.items():
+            yield of, self._from_rows(entry, rows, of)
+
+    def _from_rows(self, entry: Mapping[str, Any], rows: pl.DataFrame, of: str) -> Curve:
+        series = entry["name"]
         extremes = None
         if "least" in rows.columns:
             extremes = (rows["least"].to_numpy(), rows["greatest"].to_numpy())

@@ -83,6 +83,22 @@ class Recorded(ABC):
         """Return the routes of the data of a flow: begin in simulated seconds, and links."""
         return self._curves.find_routes(flow)
 
+    def find_adapted_links(self) -> list[str]:
+        """Return the links with several MODCODs, the most first; none unless `modcod` was recorded.
+
+        They are of one medium, because numbers of MODCODs have other names in another.
+        """
+        import polars as pl
+
+        if "modcod" not in self.recorded:
+            return []
+        used = self.recorded["modcod"].group_by("link").agg(used=pl.col("modcod").n_unique())
+        found = used.filter(pl.col("used") > 1).join(
+            cast("RunResult", self).terminals.select("link", "medium"), on="link"
+        )
+        found = found.sort("used", "link", descending=[True, False])
+        return found.filter(found["medium"].is_in(found["medium"].head(1).to_list()))["link"].to_list()
+
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
         """Return one time series. If it was not recorded, the scenario runs again, and a warning is logged.
 

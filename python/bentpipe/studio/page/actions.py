@@ -42,17 +42,15 @@ class Actions:
         session = self._session
         for button in (self._pin, self._share, self._export):
             button.set_enabled(bool(session.run))
-        self._pin.text = "Unpin" if session.pin and session.pin in ("", session.run) else "Pin"
-        self._pin.set_enabled(bool(session.run or session.pin))
+        self._pin.text = "Unpin" if session.run in session.pins else "Pin"
 
     def _present(self) -> None:
         self._session.tell("view-run")
         self._view.call("present")
 
     def _toggle_pin(self) -> None:
-        session = self._session
-        session.leave_removed()
-        session.set_pin("" if session.pin == session.run or not session.run else session.run)
+        if self._has_run():
+            self._session.turn_pin(self._session.run)
 
     def _has_run(self) -> bool:
         """Whether the run that is shown is still there."""
@@ -63,8 +61,8 @@ class Actions:
         if not self._has_run():
             return
         ui.notify("The file is being made.", type="ongoing", timeout=3000)
-        pin = self._session.pin
-        self._view.call("download", "share", {"pin": pin} if pin and pin != self._session.run else {})
+        pins = [run for run in self._session.pins if run != self._session.run]
+        self._view.call("download", "share", {"pin": ",".join(pins)} if pins else {})
 
     def _figure(self, form: str) -> None:
         if self._has_run():

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from bentpipe.errors import BentpipeError
 from bentpipe.metric import METRICS, list_table_metrics
+from bentpipe.statistics.judgement import MARGIN_USUAL
 from bentpipe.studio.page.bar import write_label
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ class Experiment(ABC):
         """Add the fields of replications and metric."""
         # With a range, NiceGUI would silently replace what is entered outside of it.
         self.replications = ui.number("Replications", value=5).props("dense outlined").classes("page-narrow")
+        self.margin = ui.input("Margin", value=MARGIN_USUAL).props("dense outlined").classes("page-narrow")
+        self.margin.tooltip("The smallest difference that matters: 1%, or 0.2 Mbit/s. Less is a tie.").mark(
+            f"margin-{self.kind}"
+        )
         self.metric = ui.select(metrics(), value="goodput", label="Metric", with_input=True)
         self.metric.props("dense outlined options-dense").classes("page-grow")
 
@@ -68,7 +73,11 @@ class Experiment(ABC):
         if count not in range(1, REPLICATIONS_MAX + 1):
             entered = "is empty" if count is None else f"= {count:.12g}"
             raise BentpipeError(f"replications {entered}\n  expected a whole number from 1 to {REPLICATIONS_MAX}")
-        return {"replications": int(count), "metric": [str(self.metric.value)]}
+        return {
+            "replications": int(count),
+            "metric": [str(self.metric.value)],
+            "margin": str(self.margin.value or "").strip() or None,
+        }
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

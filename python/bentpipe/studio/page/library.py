@@ -81,7 +81,7 @@ class Library:
         with ui.row().classes("page-entry").mark("run-entry"):
             ui.label(describe_origin(about) if about else run).tooltip(f"{run}: {about.get('stop', '')}")
             self._button("Show", lambda: self._show(run))
-            self._button("Pin", lambda: session.set_pin(run))
+            self._button("Pin", lambda: session.turn_pin(run))
 
     def _show(self, run: str) -> None:
         self._session.show(run)

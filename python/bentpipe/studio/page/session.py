@@ -12,9 +12,10 @@ from nicegui import background_tasks
 from bentpipe.errors import BentpipeError, Problem, ScenarioError
 from bentpipe.scenario import editing
 from bentpipe.studio.folders import ChangedError, Opened
+from bentpipe.studio.state import PINS_MOST, split_pins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.studio.jobs import Job
@@ -67,7 +68,8 @@ class Session:
     draft: str = ""
     """Name of the scenario as it is drawn before it has run: while a text is not valid, its last valid form."""
     run: str = ""
-    pin: str = ""
+    pins: tuple[str, ...] = ()
+    """Pinned runs, the oldest first."""
     is_dark: bool = False
     is_connected: Callable[[], bool] = lambda: True
     """Whether a browser shows this page now. A page stays for two minutes without one."""
@@ -136,7 +138,7 @@ class Session:
         if run:
             self.show(run)
         if self.wanted.pin:
-            self.set_pin(self.wanted.pin)
+            self.set_pins(split_pins(self.wanted.pin))
         # A page that is loaded again, or opened later, shows the run that another one began.
         ours = [job for job in self.studio.jobs.open() if (job.kind, job.request.get("scenario")) == ("run", self.name)]
         self.job = ours[-1] if ours else None
@@ -342,33 +344,42 @@ class Session:
                 self.notify(str(error), "negative")
         if wanted.run != self.run:
             self.show(wanted.run if self._is_there(wanted.run) else "")
-        if wanted.pin != self.pin:
-            self.set_pin(wanted.pin)
+        self.set_pins(split_pins(wanted.pin))
         self.wanted = wanted
         self.tell("address")
 
     def leave_removed(self) -> None:
-        """Show the run and the pinned run no longer if they were removed."""
-        if self.pin and not self._is_there(self.pin):
-            self.pin = ""
+        """Show the run and the pinned runs no longer if they were removed."""
+        there = tuple(filter(self._is_there, self.pins))
+        if there != self.pins:
+            self.pins = there
             self.tell("pin")
         if self.run and not self._is_there(self.run):
             self.draft = self.studio.draft(self.scenario) if self.scenario is not None else self.draft
             self.show("")
 
-    def set_pin(self, run: str) -> None:
-        """Show a run behind the others, in grey; none if the name is empty."""
-        if run and not self._is_there(run):
+    def set_pins(self, runs: Sequence[str]) -> None:
+        """Show these runs behind the others."""
+        pins = tuple(run for run in runs if run in self.pins or self._is_there(run))
+        if pins == self.pins:
             return
-        folder = self.studio.folder
-        for name, is_pinned in ((self.pin, False), (run, True)):
-            if name:
-                try:
-                    folder.pin(name, is_pinned)
-                except BentpipeError as error:
-                    self.notify(str(error), "warning")
-        self.pin = run
+        changes = [(name, False) for name in self.pins if name not in pins]
+        for name, is_pinned in changes + [(name, True) for name in pins if name not in self.pins]:
+            try:
+                self.studio.folder.pin(name, is_pinned)
+            except BentpipeError as error:
+                self.notify(str(error), "warning")
+        self.pins = pins
         self.tell("pin")
+
+    def turn_pin(self, run: str) -> None:
+        """Pin a run, or pin it no longer."""
+        if run in self.pins:
+            self.set_pins([name for name in self.pins if name != run])
+        elif len(self.pins) == PINS_MOST:
+            self.notify(f"{PINS_MOST} runs are pinned.\nUnpin one of them in the list above the plots.", "warning")
+        else:
+            self.set_pins([*self.pins, run])
 
 
 __all__ = ["ChangedError", "Session", "Wanted"]

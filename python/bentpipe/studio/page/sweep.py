@@ -108,19 +108,26 @@ class Sweep(Experiment):
         super().show(found)
 
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A cell for each point: value and half-width. The best has a thick frame, unfinished ones are hatched."""
+        """A cell for each point: value and half-width. The best has a thick frame, and ties a dashed one.
+
+        Unfinished cells are hatched.
+        """
         points, metric = self.cells(found), found["metrics"][0]
         keys, columns, rows = found["keys"], _levels(points, 0), _levels(points, 1) or [""]
         values = [_middle(point) for point in points]
         divisor, unit = scale(values, metric["unit"])
-        best = found["best"].get(metric["name"])
+        best, ties = (found[each].get(metric["name"], ()) for each in ("best", "ties"))
         data = []
         for point, value in zip(points, values, strict=True):
             at = [columns.index(setting(point["at"][0])), rows.index(setting(point["at"][1])) if len(keys) > 1 else 0]
             is_open = point["replications"] < point["wanted"] and found["missing"]
             look: dict[str, Any] = {"decal": HATCHES} if is_open else {}
-            if point["of"] == best and value is not None:
-                look |= {"borderColor": BEST, "borderWidth": 4}
+            if value is not None and point["of"] in (*best, *ties):
+                look |= {
+                    "borderColor": BEST,
+                    "borderWidth": 4,
+                    "borderType": "solid" if point["of"] in best else "dashed",
+                }
             # The map has no colour for a cell without a value.
             empty = {"visualMap": False, "itemStyle": {**look, "color": "transparent"}} if value is None else {}
             shown = round((value or 0) / divisor, 6)

@@ -52,6 +52,7 @@ class View:
         ui.on("studio-focus", session.refresh)
         ui.on("studio-gone", session.leave_removed)
         ui.on("studio-address", self._show_address)
+        ui.on("studio-unpin", self._unpin)
 
     def _begin(self) -> None:
         """Begin the scripts, or go on after an interruption."""
@@ -68,6 +69,11 @@ class View:
         self._session.show_address(Wanted.from_parameters({name: str(value or "") for name, value in given.items()}))
         self.call("arrive")
 
+    def _unpin(self, event: GenericEventArguments) -> None:
+        run = str(event.args.get("run", "")) if isinstance(event.args, dict) else ""
+        if run in self._session.pins:
+            self._session.turn_pin(run)
+
     def _show(self) -> None:
         self.call("show", self.state())
 
@@ -83,7 +89,7 @@ class View:
         return {
             "run": session.run or session.draft or None,
             "isDraft": not session.run,
-            "pin": session.pin or None,
+            "pin": ",".join(session.pins) or None,
             "scenario": session.name,
         }
 

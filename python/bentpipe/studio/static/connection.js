@@ -18,7 +18,7 @@
   let looking = 0;
   const box = document.createElement("div");
 
-  const editor = () => document.querySelector(".page-editor");
+  const editor = () => /** @type {HTMLElement | null} */ (document.querySelector(".page-editor"));
   // The document of CodeMirror: the page has only the visible lines.
   const text = () => (editor() ? getElement(Number(editor().id.slice(1)))?.editor?.state.doc.toString() : undefined);
 

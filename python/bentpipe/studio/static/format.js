@@ -17,6 +17,9 @@
     outage: "purple", handover: "green", "route-missing": "green",
     "too-big": "ink", "no-listener": "ink", policy: "ink", policed: "ink",
   };
+  // A congestion control has its colour in all runs, views and figures; as in Python's `plot.style`.
+  const SENDERS = { cubic: "blue", reno: "vermilion", bbr3: "green", hybla: "purple", vegas: "orange", bbr1: "sky", westwood: "ink" };
+  const PINNED = [[6, 3], [2, 3], [9, 3, 2, 3], [1, 2]]; // Dashes of pinned runs.
   const LINKS = ["purple", "sky", "orange", "green", "blue", "vermilion", "ink", "purple"];
 
   // Divisor and unit in which a number of this size is easy to read.
@@ -77,6 +80,6 @@
 
   studio.letters = 1; // Size of letters in pictures; an audience needs larger ones.
   studio.format = { quantity, instant, scale, width };
-  studio.palette = { colour, CURVES, DASHES, CAUSES, LINKS, onRepaint: (draw) => repaints.add(draw) };
+  studio.palette = { colour, CURVES, DASHES, CAUSES, SENDERS, PINNED, LINKS, onRepaint: (draw) => repaints.add(draw) };
   studio.element = element;
 })();

@@ -17,7 +17,7 @@
     cuts(plot, curves);
   }
 
-  const colourOf = (curve) => studio.palette.colour(curve.isBehind ? "behind" : curve.colour);
+  const colourOf = (curve) => studio.palette.colour(curve.colour);
 
   // Calls `draw` with left, right, and index of each column that is known.
   function each(plot, points, draw) {

@@ -23,6 +23,7 @@
     tellScheme();
     // Somebody who comes back may have changed the file elsewhere.
     addEventListener("focus", () => emitEvent("studio-focus"));
+    document.addEventListener("studio-unpin", (/** @type {CustomEvent} */ event) => emitEvent("studio-unpin", { run: event.detail }));
     document.addEventListener("studio-gone", () => emitEvent("studio-gone"));
     studio.time.onBack((asked) => emitEvent("studio-address", asked));
     const wide = matchMedia("(min-width: 1900px)");

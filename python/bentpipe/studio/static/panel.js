@@ -47,11 +47,12 @@
     }
 
     #options() {
+      const font = (size) => `${size * studio.letters}px ${getComputedStyle(this.frame).fontFamily}`;
       const axis = {
         stroke: () => studio.palette.colour("soft"),
         grid: { stroke: () => studio.palette.colour("grid"), width: 1 },
         ticks: { show: false },
-        font: `${11 * studio.letters}px ${getComputedStyle(this.frame).fontFamily}`,
+        font: font(11),
       };
       const seconds = (_, marks) => marks.map((mark) => (this.isLast ? `${Number(mark.toFixed(6))} s` : ""));
       return {
@@ -61,7 +62,7 @@
         scales: { x: { time: false, range: () => [studio.time.from, studio.time.to] }, y: { range: () => this.#range() } },
         axes: [
           { ...axis, size: () => (this.isLast ? 22 * studio.letters : 8), values: seconds },
-          { ...axis, size: 48 * studio.letters, values: (_, marks) => this.#scaled(marks) },
+          { ...axis, ...(this.curves[0]?.names ? { gap: 2, font: font(10) } : {}), size: 48 * studio.letters, values: (_, marks) => this.#scaled(marks) },
         ],
         cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "studio" }, points: { show: false }, bind: { dblclick: () => () => null } },
         series: [{}, { paths: () => null, points: { show: false } }],
@@ -80,7 +81,9 @@
       over.addEventListener("mousedown", (event) => (down = event.clientX));
       over.addEventListener("mouseup", (event) => {
         if (event.button !== 0 || event.detail > 1 || Math.abs(event.clientX - down) >= DRAG_LEAST) return;
-        studio.time.set({ t: this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x") });
+        const box = over.getBoundingClientRect();
+        studio.time.set({ t: this.plot.posToVal(event.clientX - box.left, "x") });
+        this.about.painter?.pick?.(this.plot, event.clientY - box.top);
       });
       over.addEventListener("dblclick", () => studio.time.set({ from: null, to: null }));
     }
@@ -111,7 +114,8 @@
       const width = Math.max(0, ...this.curves.filter((curve) => curve.points && !["count", "state"].includes(curve.kind)).map((curve) => curve.points.width));
       this.units.textContent = name;
       this.widths.textContent = width > 0 ? `means of ${studio.format.width(width)}` : "";
-      return marks.map((mark) => String(Number((mark / divisor).toPrecision(4))));
+      const names = this.curves[0]?.names;
+      return marks.map((mark) => (names ? (names[mark] ?? "").replace(" ", "\n") : String(Number((mark / divisor).toPrecision(4)))));
     }
 
     #data() {
@@ -148,15 +152,19 @@
         const sample = element("span", { class: "studio-sample", title: "The exact value at the handle" });
         const under = element("span", { class: "studio-under" });
         const chip = element("span", { class: "studio-chip", title: curve.meaning, "data-series": curve.name, "data-of": curve.of }, key, element("span", {}, curve.label), exact, sample, under);
-        return { curve, chip, exact, sample, under };
+        return { curve, chip, exact, sample, under, pinned: curve.behind.map((each) => pinnedChip(each)) };
       });
-      this.head.replaceChildren(this.heading, ...this.labels.map((label) => label.chip), this.widths);
+      const chips = this.labels.flatMap(({ chip, pinned }) => [chip, ...pinned.map((each) => each.chip)]);
+      this.head.replaceChildren(this.heading, ...chips, this.widths);
     }
 
     // The label is the value of the drawn column. `known` has the values of `RunResult.find_values` behind it, or nothing
     // while the handle moves.
     values(known) {
-      for (const { curve, exact, sample } of this.labels) {
+      const told = new Set();
+      if (this.about.painter?.legend) this.head.replaceChildren(this.heading, ...this.about.painter.legend());
+      for (const { curve, chip, exact, sample, pinned } of this.labels) {
+        for (const each of pinned) each.exact.textContent = studio.curves.said(each.curve, studio.curves.value(each.curve, studio.time.t));
         if (curve.kind === "count") {
           exact.textContent = curve.points ? String(curve.points.values.reduce((sum, count) => sum + count, 0)) : "";
           continue;
@@ -165,6 +173,8 @@
         curve.shown = known && known[curve.name] ? known[curve.name][curve.of] ?? null : curve.drawn;
         exact.textContent = studio.curves.said(curve, curve.drawn);
         const text = studio.curves.said(curve, curve.shown);
+        // Flows over one route have one rate.
+        if (curve.isReference) [chip.hidden] = [told.has(text), told.add(text)];
         const isOther = curve.points && curve.points.width > 0 && curve.shown !== curve.drawn && text !== exact.textContent;
         sample.textContent = isOther ? `(${text})` : "";
       }
@@ -172,7 +182,10 @@
 
     // Curves without information are neither drawn nor named.
     hide(isIdle) {
-      for (const { curve, chip } of this.labels) chip.hidden = curve.isHidden = isIdle(curve);
+      for (const { curve, chip, pinned } of this.labels) {
+        chip.hidden = curve.isHidden = isIdle(curve);
+        for (const each of pinned) each.chip.hidden = chip.hidden;
+      }
     }
 
     #underCursor() {
@@ -238,6 +251,8 @@
         of: curve.of,
         points: count(curve),
         behind: curve.behind.map(count),
+        pinned: curve.behind.map((each) => [each.label, each.colour]),
+        colour: curve.colour,
         value: curve.shown ?? null,
         drawn: curve.drawn ?? null,
         width: curve.points ? curve.points.width : 0,
@@ -245,6 +260,14 @@
       const scale = (name) => (this.plot ? [this.plot.scales[name].min, this.plot.scales[name].max] : null);
       return { id: this.about.id, isShown: !this.box.hidden, curves, x: scale("x"), y: scale("y") };
     }
+  }
+
+  function pinnedChip(curve) {
+    const key = element("span", { class: "studio-key", "data-dashed": true });
+    key.style.setProperty("--key", `var(--studio-${curve.colour})`);
+    const exact = element("b", { class: "studio-value" });
+    const chip = element("span", { class: "studio-chip", title: `Pinned run: ${curve.label}`, "data-pin": curve.run }, key, element("span", {}, curve.label), exact);
+    return { curve, chip, exact };
   }
 
   function zoom(plot) {

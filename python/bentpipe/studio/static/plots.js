@@ -5,9 +5,14 @@
   const { element, palette } = studio;
   const CURVES_MOST = 8;
   const IDLE = 0.05; // Share of the window.
+  const ADAPTED_MOST = 3; // Links whose MODCODs are drawn without a choice.
+  const LISTED_MOST = 100; // Names in a list of choices.
+  const SEARCHED = 12; // Names above which a list can be searched.
   const NAMED_MOST = 3; // Handovers in sight that have their names.
   const WIDTHS = { level: 1, state: 2, rate: 2, count: 4 }; // Pixels of a column, at least.
   const PANELS = [
+    { id: "spread", title: "Goodput of all flows", fromZero: true, names: [] }, // Of a run with many flows.
+    { id: "heat", title: "Goodput, a row for each flow", names: [] },
     { id: "goodput", title: "Goodput", fromZero: true, names: ["goodput_bps", "route_rate_bps"], cap: ["route_rate_bps", 1.3] },
     { id: "window", title: "Window", fromZero: true, names: ["cwnd_bytes", "ssthresh_bytes"] },
     { id: "state", title: "State of the congestion control", names: ["cc_state"] },
@@ -25,7 +30,7 @@
 
   let host = null;
   let meta = null;
-  let pinned = null;
+  let pinned = []; // The pinned runs: names and facts, but for the shown run.
   let panels = [];
   let added = [];
   let flows = [];
@@ -43,10 +48,13 @@
     host = {
       bar: element("div", { class: "studio-pickers" }),
       error: element("p", { class: "studio-error", role: "status" }),
+      pins: element("div", { class: "studio-pins", hidden: true }),
       list: element("div", { class: "studio-panels" }),
     };
     place.classList.add("studio-plots");
-    place.replaceChildren(host.bar, host.error, host.list);
+    place.replaceChildren(host.bar, host.error, host.pins, host.list);
+    studio.pins.mount(host.pins);
+    studio.flows.onChoose((flow) => meta?.flows.includes(flow) && studio.time.set({ flow }));
     document.addEventListener("studio-error", (/** @type {CustomEvent} */ event) => (host.error.textContent = event.detail));
     new ResizeObserver(() => (panels.forEach((panel) => panel.resize()), studio.atRest("resize", load))).observe(host.list);
     palette.onRepaint(() => panels.forEach((panel) => panel.redraw()));
@@ -64,9 +72,12 @@
 
   async function open() {
     const { run, pin } = studio.time;
-    const [found, old] = await Promise.all([run ? studio.source.meta(run) : null, pin ? studio.source.meta(pin) : null]);
+    const names = (pin ?? "").split(",").filter((name) => name && name !== run);
+    const [found, ...others] = await Promise.all([run, ...names].map((name) => (name ? studio.source.meta(name) : null)));
+    const there = names.map((name, index) => ({ run: name, meta: others[index] }));
+    await studio.pins.name(found, there);
     if (run !== studio.time.run || pin !== studio.time.pin) return;
-    [meta, pinned, shown] = [found, old, [run, pin]];
+    [meta, pinned, shown] = [found, there, [run, pin]];
     if (!meta || !meta.series.length) return clear();
     const known = flows.filter((flow) => meta.flows.includes(flow));
     const first = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
@@ -86,6 +97,7 @@
     panels.forEach((panel) => panel.destroy());
     panels = [];
     host.bar.replaceChildren();
+    host.pins.hidden = true;
     host.list.replaceChildren(element("p", { class: "studio-empty" }, meta ? "Not run yet: Run draws its curves." : ""));
     // Which flow is worth asking about is known after the run.
     if (meta) studio.time.set({ duration: meta.duration_s, flow: meta.flows.includes(studio.time.flow) ? studio.time.flow : null });
@@ -106,11 +118,13 @@
   function wanted() {
     const extra = added.map((name) => ({ id: name, title: titled(name), names: [name], fromZero: !name.endsWith("_s"), onRemove: () => add(name, false) }));
     const events = meta.series.filter((each) => each.kind === "count").map((each) => each.name);
-    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets }, state: { painter: studio.states } };
+    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets }, state: { painter: studio.states }, spread: { painter: studio.flows.spread }, heat: { painter: studio.flows.heat } };
     return [...PANELS, ...extra]
       .map((about) => ({ ...about, ...painted[about.id] }))
       .filter((about) => about.id !== "links" || areLinksChosen)
-      .filter((about) => about.id === "packets" || about.names.some((name) => meta.series.some((each) => each.name === name)));
+      .filter((about) => about.id !== "modcod" || linksOf("modcod").length)
+      .filter((about) => !["spread", "heat"].includes(about.id) || studio.flows.isOn(meta))
+      .filter((about) => ["packets", "spread", "heat"].includes(about.id) || about.names.some((name) => meta.series.some((each) => each.name === name)));
   }
 
   const titled = (name) => name.replace(/_(bps|bytes|s|packets)$/, "").replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
@@ -139,21 +153,41 @@
       if (!described) return [];
       if (described.kind === "count") return lossesOf(described);
       // Links outside a medium have no grants.
-      const known = ["grants", "modcod"].includes(about.id) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
+      const known = linksOf(about.id);
       return (described.of === "flow" ? flows : known).map((of) => {
-        const index = (described.of === "flow" ? flows : links).indexOf(of);
+        const index = (described.of === "flow" ? flows : known).indexOf(of);
         const isAside = name in ASIDE;
         const isReference = name === "route_rate_bps";
-        const colour = isReference ? "soft" : (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
+        const colour = isReference ? "soft" : described.of === "flow" ? colourOf(of) : palette.LINKS[index % CURVES_MOST];
         const label = isAside ? ASIDE[name] : of;
         const names = described.states ?? described.names?.[meta.terminals[of]];
         const dash = isReference ? [1.5, 3] : isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST];
         const curve = studio.curves.make(described, of, { names, colour, label, isAside, isReference, dash });
-        const isThere = pinned && pinned[described.of === "flow" ? "flows" : "links"].includes(of) && pinned.series.some((each) => each.name === name);
-        if (isThere && !isAside) curve.behind = [studio.curves.make(described, of, { isBehind: true })];
+        if (!isAside && !about.painter) curve.behind = pinned.flatMap((each, place) => (has(each.meta, described, of) ? [behind(described, of, each, place)] : []));
         return curve;
       });
     });
+  }
+
+  const has = (facts, { name, of: entity }, of) => facts[`${entity}s`].includes(of) && facts.series.some((each) => each.name === name);
+
+  function behind(described, of, { run, meta: facts, name }, place) {
+    const colour = described.of === "flow" && areBySender() && facts.senders[of] !== meta.senders[of] ? palette.SENDERS[facts.senders[of]] : "behind";
+    return studio.curves.make(described, of, { isBehind: true, run, colour, label: name, duration: facts.duration_s, dash: palette.PINNED[place] });
+  }
+
+  // A colour belongs to a congestion control if these tell the flows of each run apart, else to the place in the list.
+  function areBySender() {
+    return [meta, ...pinned.map((each) => each.meta)].every((facts) => {
+      const senders = flows.filter((flow) => facts.flows.includes(flow)).map((flow) => palette.SENDERS[facts.senders?.[flow]]);
+      return senders.every(Boolean) && new Set(senders).size === senders.length;
+    });
+  }
+
+  // Links outside a medium have no grants. Of MODCODs, those that change matter, as in figures.
+  function linksOf(panel) {
+    if (panel === "modcod" && !areLinksChosen && meta.adapted) return meta.adapted.filter((link) => meta.links.includes(link)).slice(0, ADAPTED_MOST);
+    return ["grants", "modcod"].includes(panel) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
   }
 
   // The losses of the chosen flow alone: causes have the colours.
@@ -164,7 +198,7 @@
   async function load() {
     if (isStale() || !panels.length) return;
     const token = (asked += 1);
-    const { run, pin, from, to } = studio.time;
+    const { run, from, to } = studio.time;
     show();
     const packets = studio.packets.load(meta);
     panels.forEach((panel) => panel.draw());
@@ -172,11 +206,11 @@
     const jobs = panels.flatMap((panel) => {
       return panel.curves.flatMap((curve) => {
         const asked = { ...window, columns: Math.ceil(window.columns / WIDTHS[curve.kind]) };
-        return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(pin, each, asked, pinned.duration_s))];
+        return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(each.run, each, asked, each.duration))];
       });
     });
-    const found = await Promise.all([...jobs, packets]);
-    found.pop();
+    const found = await Promise.all([...jobs, packets, studio.pins.load(window), studio.flows.load(meta, window)]);
+    found.splice(-3);
     if (token !== asked) return;
     for (const [curve, points] of found) curve.points = points;
     panels.forEach((panel) => panel.hide((curve) => isIdle(curve, panel.curves)));
@@ -219,6 +253,7 @@
     panels.forEach((panel) => panel.place());
     const isKnown = atRest && atRest.t === studio.time.t && atRest.run === studio.time.run;
     panels.forEach((panel) => panel.values(isKnown ? atRest.values : null));
+    studio.pins.move(panels);
     if (!isKnown && studio.source.isLive && !isStale() && !studio.time.playing) studio.atRest("exact", exact);
   }
 
@@ -289,7 +324,7 @@
     const rest_ = meta.series.filter((each) => each.kind !== "count" && !PANELS.some((about) => about.names.includes(each.name)) && !added.includes(each.name));
     const more = element("select", { "aria-label": "Add a series", onchange: (event) => event.target.value && add(event.target.value) }, element("option", { value: "" }, "Add a series …"), ...rest_.map((each) => element("option", { value: each.name, title: each.meaning }, titled(each.name))));
     host.bar.replaceChildren(
-      picker("Flows", meta.flows, flows, (names) => choose(names, links)),
+      picker("Flows", meta.flows, flows, (names) => choose(names, links), studio.flows.isOn(meta)),
       picker("Links", meta.links, links, (names) => ((areLinksChosen = true), choose(flows, names))),
       ...(rest_.length ? [more] : []),
       ...(studio.source.packets ? [element("button", { type: "button", class: "studio-quiet", onclick: () => studio.packets.zoom(meta), title: "Zoom to two round trips at the handle: the window becomes a time-sequence diagram" }, "Packets")] : []),
@@ -297,22 +332,42 @@
     );
   }
 
-  function picker(title, names, chosen, then) {
-    const summary = element("summary", {}, `${title}: ${chosen.length} of ${names.length}`);
-    const boxes = names.map((name) => {
-      const box = element("input", { type: "checkbox", value: name, checked: chosen.includes(name) });
-      box.addEventListener("change", () => {
-        const now = boxes.map((label) => label.firstChild).filter((each) => each.checked).map((each) => each.value);
-        if (!now.length || now.length > CURVES_MOST) box.checked = !box.checked;
-        else {
-          summary.textContent = `${title}: ${now.length} of ${names.length}`;
-          then(now);
-        }
+  // With many names, a field searches them, and the chosen ones come first.
+  function picker(title, names, chosen, then, hasOrders = false) {
+    let now = [...chosen];
+    const summary = element("summary", {}, `${title}: ${now.length} of ${names.length}`);
+    const list = element("div", { class: "studio-names" });
+    const search = element("input", { type: "search", placeholder: "Search", "aria-label": `Search ${title.toLowerCase()}`, oninput: () => fill() });
+    const more = element("small", {});
+
+    function box(name) {
+      const made = element("input", { type: "checkbox", value: name, checked: now.includes(name) });
+      made.addEventListener("change", () => {
+        const next = made.checked ? [...now, name] : now.filter((each) => each !== name);
+        if (!next.length || next.length > CURVES_MOST) return void (made.checked = !made.checked);
+        now = next;
+        summary.textContent = `${title}: ${now.length} of ${names.length}`;
+        then(names.filter((each) => now.includes(each)));
       });
-      return element("label", {}, box, name);
-    });
-    const details = element("details", { class: "studio-picker" }, summary, element("div", { class: "studio-choices" }, ...boxes, element("small", {}, `At most ${CURVES_MOST}.`)));
+      return element("label", {}, made, name);
+    }
+
+    function fill() {
+      const wanted = search.value.trim().toLowerCase();
+      const ordered = hasOrders ? studio.flows.sorted(names) : names;
+      const others = ordered.filter((name) => !now.includes(name) && name.toLowerCase().includes(wanted));
+      const first = names.length > LISTED_MOST ? now : [];
+      const shown = names.length > LISTED_MOST ? others.slice(0, LISTED_MOST) : ordered.filter((name) => name.toLowerCase().includes(wanted));
+      list.replaceChildren(...[...first, ...shown].map(box));
+      const rest = others.length - shown.length;
+      more.textContent = `At most ${CURVES_MOST}.${names.length > LISTED_MOST && rest > 0 ? ` ${rest} more: search for them.` : ""}`;
+    }
+
+    const orders = hasOrders && studio.source.isLive ? studio.flows.orders(() => load().then(fill)) : null;
+    const details = element("details", { class: "studio-picker" }, summary, element("div", { class: "studio-choices" }, orders, names.length > SEARCHED ? search : null, list, more));
+    details.addEventListener("toggle", () => details.open && fill());
     details.addEventListener("keydown", (event) => event.key === "Escape" && (details.open = false));
+    fill();
     return details;
   }
 
@@ -324,7 +379,10 @@
   }
 
   // The colour of the curves of a flow; null: it has none.
-  const colourOf = (flow) => (flows.includes(flow) ? palette.CURVES[flows.indexOf(flow) % CURVES_MOST] : null);
+  function colourOf(flow) {
+    if (!flows.includes(flow)) return null;
+    return meta && areBySender() ? palette.SENDERS[meta.senders[flow]] : palette.CURVES[flows.indexOf(flow) % CURVES_MOST];
+  }
 
-  studio.plots = { mount, dress, add, choose, colourOf, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
+  studio.plots = { mount, dress, add, choose, colourOf, flows: () => flows, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
 })();

@@ -44,6 +44,8 @@
       meta: (run) => once(run, "meta"),
       network: (run) => once(run, "network"),
       sky: (run) => once(run, "sky"),
+      flows: (run, asked) => json(run, "flows", asked),
+      differences: (run, pins) => json(run, "differences", { others: pins.join(",") }),
       land: async () => (await fetch(`${root}vendor/world-atlas/land-110m.json`)).json(),
       keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
       coverage: (run, asked) => json(run, "coverage", asked),
@@ -86,6 +88,11 @@
       meta: (run) => once(`${run}/meta`),
       network: (run) => once(`${run}/network`),
       sky: (run) => once(`${run}/sky`),
+      flows: (run) => once(`${run}/flows`),
+      differences: async (run, pins) => {
+        const all = await once(`${run}/differences`);
+        return pins.map((pin) => all[pin]);
+      },
       land: () => once("land"),
       keyframes: (run) => content(`${run}/keyframes`),
       coverage: () => absent("coverage"),
