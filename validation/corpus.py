@@ -260,7 +260,10 @@ def ss() -> str:
     """Repeated `ss -tin` with a time before each."""
     lines = []
     for number in range(60):
-        lines += [f"{BEGIN + 0.5 * number:.3f}", "ESTAB 0 0 192.0.2.1:5201 198.51.100.9:40000"]
+        # The control connection of iperf3 is beside that of the data, and waiting bytes change.
+        lines += [f"{BEGIN + 0.5 * number:.3f}", "State Recv-Q Send-Q  Local Address:Port  Peer Address:Port Process"]
+        lines += ["ESTAB 0 0 192.0.2.1:5201 198.51.100.9:39999", "\t cubic rtt:50.5/2 mss:1448 cwnd:10 bytes_acked:4"]
+        lines.append(f"ESTAB 0 {131072 + 1448 * number} 192.0.2.1:5201 198.51.100.9:40000")
         lines.append(
             f"\t cubic wscale:7,7 rto:250 rtt:{50 + number}.5/2 mss:1448 cwnd:{70 + number} bytes_sent:1"
             f" bytes_acked:{int(number * RATE_BPS / 16)} retrans:0/0 delivery_rate 8000000bps"

@@ -169,7 +169,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None, jitter: Jitt
         by_slot = _by_slot(load, waiting, overhead, slots)
     if value.value < least:
         # The path is at least as fast as a rate that it has carried.
-        value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
+        value = Value(least, (1 - HEADERS_SHARE) * least, max(value.high, (1 + HEADERS_SHARE) * least))
     queue, queue_how = _queue(fine, value.value, base_s, overhead, jitter)
     if queue is not None:
         # Waits are times, so the interval of the rate is in that of the bytes.
@@ -371,12 +371,13 @@ def _queue(
     is_silent = load.retransmits is not None and not repeats.any()
     if load.longest_s is not None:
         longest_s = load.longest_s - base_s
+        without = [remove_under_load(load, longest_s, base_s, rate_bps / overhead)]
         # Captures of both ends have the waits of one direction, and probes the jitter of both.
         if jitter is not None and load.ways is None:
-            longest_s = remove(longest_s, jitter.find_longest(base_s, float(load.interval_s[0])))
-        else:
-            longest_s = remove_under_load(load, longest_s, base_s, rate_bps / overhead)
-        return _find_queue_limit(longest_s * rate_bps / 8, segment, is_silent=is_silent)
+            without.append(remove(longest_s, jitter.find_longest(base_s, float(load.interval_s[0]))))
+        # Probes show slow jitter, and the segments themselves rare jitter, such as pauses of the path.
+        least = min(without, key=lambda each: float(np.nanquantile(each, RARE)))
+        return _find_queue_limit(least * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
     settled = settled if settled.any() else ~settled
@@ -436,7 +437,7 @@ def _find_datagram_rate(load: Load, slots: Slots | None) -> Capacity:
     full = lost > 0
     rates = overhead * load.rate_bps[full]
     middle = float(np.median(rates))
-    width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
+    width = max(1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates)), HEADERS_SHARE * middle)
     how = f"UDP above the rate: {100 * lost.sum() / load.packets.sum():.1f} % lost"
     queue, queue_how = None, ""
     if load.longest_s is not None:

@@ -82,7 +82,7 @@ def remove_under_load(load: Load, longest_s: Array, base_s: float, rate_bps: flo
         return longest_s
     step_s, begin_s = float(load.interval_s[0]), load.begin_s
     # During a repair, no wait is known.
-    is_low = longest_s < FULL * float(np.nanmax(longest_s, initial=0.0))
+    is_low = longest_s < FULL * float(np.nanquantile(longest_s, USUAL))
     without, late = [], []
     last = len(longest_s)
     while last >= WINDOW:
