@@ -4,7 +4,7 @@ The wait of a segment is that in the queue plus the jitter of its delay. Probes 
 the jitter alone. Maximum likelihood then gives that of the waits in the queue (Richardson 1972, Lucy 1974).
 
 A capture shows jitter without probes. A link that always has a queue sends at its rate, so bytes over their times of
-arrival are a line, and the jitter of a segment is the time by which it is later than the line.
+arrival are a line. Segments with jitter are later than the line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BINS = 200
 ROUNDS = 300
 WINDOW = 10
-"""Intervals of a line. Slower jitter cannot be told from the queue, and a longer line from a rate that varies."""
+"""Intervals of a line. Slower jitter looks like a queue, and over a longer time the rate may vary."""
 WINDOWS_MIN = 3
 POINTS_MIN = 40
 """Least number of arrivals of a line."""
@@ -109,7 +109,7 @@ def remove_under_load(load: Load, longest_s: Array, base_s: float, rate_bps: flo
 
 
 def _find_lateness(carried: Array, times: Array, pace_max: float) -> Array | None:
-    """Return the time by which each arrival is later than a line below all of them; None without a busy link.
+    """Return the lateness of each arrival after a line below all of them; None without a busy link.
 
     The line is nearest to them: a side of their convex hull (Moon et al. 1999).
     """
