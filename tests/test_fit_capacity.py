@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.fitting import capacity
-from bentpipe.fitting.jitter import Jitter
+from bentpipe.fitting import capacity, jitter
 from bentpipe.fitting.measured import UNIX_S, Load, oppose
 from tests import measurements
 
@@ -181,7 +180,7 @@ def test_intervals_of_recorded_transfers_hold_the_truth(name, tmp_path):
     ],
 )
 def test_delays_that_a_path_has_without_load_are_no_queue(tmp_path, mean, every, rate, queue):
-    """A ping, then a download, over a simulated path. The capture alone takes the jitter for a part of the queue."""
+    """A ping, then a download, over a simulated path. A capture shows the jitter, too: its segments are late."""
     path = {"mean": mean, "every": every, "rate": rate, "queue": queue}
     probing = JITTERY.format(
         duration="20 s", from_="terminal", to="server", app='{ kind = "probe", interval = "10 ms" }', **path
@@ -190,25 +189,41 @@ def test_delays_that_a_path_has_without_load_are_no_queue(tmp_path, mean, every,
     later_s = 10**9
     (tmp_path / "ping.txt").write_text(measurements.pings(bp.run(bp.loads(probing)).probes, BEGIN + later_s - 60))
     bp.run(bp.loads(loading), pcap=tmp_path / "run.pcapng")
-    capture = tmp_path / "run-server.pcapng"
-    capture.write_bytes(measurements.later(capture.read_bytes(), later_s))
-    alone, both = (
-        bp.fit(files, check=False, held_out=False).by_name["queue forward"]
-        for files in ([capture], [tmp_path / "ping.txt", capture])
+    captures = [tmp_path / "run-server.pcapng", tmp_path / "run-terminal.pcapng"]
+    for capture in captures:
+        capture.write_bytes(measurements.later(capture.read_bytes(), later_s))
+    for files in (captures[:1], captures, [tmp_path / "ping.txt", captures[0]], [tmp_path / "ping.txt", *captures]):
+        found = bp.fit(files, check=False, held_out=False).by_name["queue forward"]
+        assert found.low <= queue <= found.high, (files, found)
+        assert found.value == pytest.approx(queue, rel=0.1), files
+
+
+def test_a_link_that_is_idle_at_times_has_no_line():
+    """Half of the rate arrives in each window, so the link was idle, and no arrival is late because of jitter."""
+    times = np.arange(0, 20, 0.01)
+    waits = np.full(200, 0.1)
+    load = Load(
+        0.1 * np.arange(200),
+        np.full(200, 0.1),
+        np.full(200, 1e4),
+        "a.pcap",
+        arrived=(times, 1e3 * np.arange(2000), times),
     )
-    assert (alone.low <= queue) == (mean == "1 ns")
-    assert both.low <= queue <= both.high
-    assert both.value == pytest.approx(queue, rel=0.1)
+    assert jitter.remove_under_load(load, waits, 0.0, 1.6e6) is waits
+    late_s = 0.02 * (np.arange(2000) % 7 == 0)
+    load = replace(load, arrived=(times + late_s, 1e3 * np.arange(2000), 0.06 + late_s))
+    found = jitter.remove_under_load(load, 0.08 + 0 * waits, 0.0, 0.8e6)
+    assert found == pytest.approx(np.full(len(found), 0.06), abs=1e-9)
 
 
 def test_smoothed_round_trips_are_above_the_queue_by_the_mean_of_the_jitter():
     steady = upload(2e6)
     mean_s = 0.02
     longer = replace(steady, srtt_s=steady.srtt_s + mean_s, cwnd_bytes=steady.cwnd_bytes + 2e6 * mean_s / 8)
-    jitter = Jitter(np.arange(100) * 0.1, 0.28 + mean_s * (np.arange(100) % 3))
+    measured = jitter.Jitter(np.arange(100) * 0.1, 0.28 + mean_s * (np.arange(100) % 3))
     queues = [
         capacity.estimate(load, 0.28, None, known).queue_bytes.value
-        for load, known in ((steady, None), (longer, jitter), (longer, None))
+        for load, known in ((steady, None), (longer, measured), (longer, None))
     ]
     assert queues[1] == pytest.approx(queues[0], rel=0.05)
     assert queues[2] > queues[0] + 0.8 * 2e6 * mean_s / 8

@@ -462,3 +462,25 @@ def test_headers_of_version_6_count(tmp_path):
     (load,) = read(put(tmp_path, "ss.txt", measurements.ss().replace("192.0.2.1:", "[2001:db8::1]:"))).loads
     assert load.headers == 72
     assert read(put(tmp_path, "ss.txt", measurements.ss())).loads[0].headers == 52
+
+
+def test_the_numbers_of_waiting_bytes_do_not_tell_connections_of_ss_apart(tmp_path):
+    """Real `ss -tin` beside iperf3: a control connection, and Send-Q that changes in each state."""
+    lines = []
+    for number in range(60):
+        lines += [
+            f"{1734546419 + 0.5 * number:.3f}",
+            "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process",
+        ]
+        lines += ["ESTAB 0      0      [::ffff:10.9.0.1]:5201 [::ffff:10.9.0.2]:46156"]
+        lines += ["\t bbr wscale:10,10 rto:276 rtt:73.181/19.192 ato:40 mss:1448 cwnd:14 bytes_acked:4"]
+        lines += [f"ESTAB 0      {640016 + 1448 * number} [::ffff:10.9.0.1]:5201 [::ffff:10.9.0.2]:46170"]
+        lines += [
+            f"\t bbr wscale:10,10 rto:328 rtt:125.7/5.1 ato:40 mss:1448 cwnd:94 bytes_acked:{500_000 * number + 1}"
+        ]
+    (load,) = read(put(tmp_path, "ss.txt", "\n".join(lines))).loads
+    assert len(load.bytes) == 59
+    assert load.rate_bps == pytest.approx(np.full(59, 8e6))
+    assert load.cc == "bbr"
+    # Addresses of IPv4 within those of IPv6 have its headers.
+    assert load.headers == 52

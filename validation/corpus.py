@@ -209,8 +209,8 @@ def stream(found: dict[str, Any]) -> str:
     return "\n".join(json.dumps({"event": name, "data": data}) for name, data in events) + "\n"
 
 
-def flent(hosts: int = 1, sparse: bool = False) -> str:
-    """Data file of Flent."""
+def flent(hosts: int = 1, sparse: bool = False, streams: int = 0, stops: bool = False) -> str:
+    """Data file of Flent. `streams` have numbers, as in `tcp_nup`. `stops`: probes of UDP that end before the load."""
     results: dict[str, list[float | None]] = {}
     for host in range(hosts):
         name = "Ping (ms) ICMP" if hosts == 1 else f"Ping (ms) ICMP{host + 1} host-{host + 1}"
@@ -221,6 +221,16 @@ def flent(hosts: int = 1, sparse: bool = False) -> str:
         results[name] = [None if sparse and number % 7 else full for number in range(COUNT)]
     if sparse:
         results["TCP upload sum"] = [None if number % 7 else RATE_BPS / 1e6 / 2 for number in range(COUNT)]
+    if streams:
+        del results["TCP upload"]
+        results["TCP upload sum"] = [RATE_BPS / 1e6 / streams] * COUNT
+    for one in range(streams):
+        gaps = [None if (number + one) % streams else RATE_BPS / 1e6 / streams for number in range(COUNT)]
+        results[f"TCP upload::{one + 1}"] = gaps
+    if stops:
+        results["Ping (ms) UDP BE1"] = [trip if number < 40 else None for number, trip in enumerate(trips())]
+        first = "Ping (ms) ICMP"
+        results[first] = [each and each + 60 * (number >= 40) for number, each in enumerate(results[first])]
     about = {name: {"UNITS": "ms" if "Ping" in name else "Mbits/s"} for name in results}
     metadata = {"NAME": "tcp_upload", "TIME": "2024-11-25T21:43:20Z", "SERIES_META": about}
     axis = [STEP_S * number for number in range(COUNT)]
@@ -250,7 +260,10 @@ def ss() -> str:
     """Repeated `ss -tin` with a time before each."""
     lines = []
     for number in range(60):
-        lines += [f"{BEGIN + 0.5 * number:.3f}", "ESTAB 0 0 192.0.2.1:5201 198.51.100.9:40000"]
+        # The control connection of iperf3 is beside that of the data, and waiting bytes change.
+        lines += [f"{BEGIN + 0.5 * number:.3f}", "State Recv-Q Send-Q  Local Address:Port  Peer Address:Port Process"]
+        lines += ["ESTAB 0 0 192.0.2.1:5201 198.51.100.9:39999", "\t cubic rtt:50.5/2 mss:1448 cwnd:10 bytes_acked:4"]
+        lines.append(f"ESTAB 0 {131072 + 1448 * number} 192.0.2.1:5201 198.51.100.9:40000")
         lines.append(
             f"\t cubic wscale:7,7 rto:250 rtt:{50 + number}.5/2 mss:1448 cwnd:{70 + number} bytes_sent:1"
             f" bytes_acked:{int(number * RATE_BPS / 16)} retrans:0/0 delivery_rate 8000000bps"
@@ -453,6 +466,21 @@ def files() -> dict[str, Truth]:
             "flent, slow flows",
             gzip.compress(flent(sparse=True).encode()),
             {"probes": COUNT - len(LOST), "lost": 0, "rates": UP},
+        ),
+        "flent-nup.flent.gz": (
+            "flent tcp_nup, numbered streams",
+            gzip.compress(flent(streams=5).encode()),
+            {"probes": COUNT - len(LOST), "lost": 0, "rates": UP},
+        ),
+        "flent-stops.flent.gz": (
+            "flent rrul, probes of UDP that stop",
+            gzip.compress(flent(stops=True).encode()),
+            {"probes": COUNT - len(LOST), "lost": 0, "rates": UP},
+        ),
+        "flent-http.flent": (
+            "flent http",
+            flent().replace("Ping (ms) ICMP", "HTTP latency").replace("TCP upload", "Page"),
+            {"command": PROBES_NEEDED},
         ),
         "dish.csv": (
             "dish_grpc_text.py bulk_history",

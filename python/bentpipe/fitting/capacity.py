@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.fitting.jitter import remove
+from bentpipe.fitting.jitter import remove, remove_under_load
 from bentpipe.fitting.losses import Value, binomial
 from bentpipe.fitting.measured import MSS
 
@@ -55,6 +55,7 @@ UDP_LOSS = 0.01
 """Least share of lost datagrams if UDP has filled the path."""
 OVERSHOOT_S = 4.0
 """Time at the start whose window reductions tell little: slow start overshoots."""
+NO_TOTAL = "the rows count writes, and the file lacks the bytes of the receiver"
 NO_WINDOW = "no window and no round trip in the file"
 OF_SENDER = "with --get-server-output"
 """With `-R`, only the server of iperf3 has the sender's window."""
@@ -116,6 +117,8 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None, jitter: Jitt
     if load.transport == "udp":
         return _find_datagram_rate(load, slots)
     overhead = _overhead(load)
+    if load.block and load.received is None:
+        return _bound(load, overhead, None, NO_TOTAL, remedy=OF_SENDER)
     if load.srtt_s is None or load.cwnd_bytes is None:
         return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     alone = load.is_alone
@@ -166,7 +169,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None, jitter: Jitt
         by_slot = _by_slot(load, waiting, overhead, slots)
     if value.value < least:
         # The path is at least as fast as a rate that it has carried.
-        value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
+        value = Value(least, (1 - HEADERS_SHARE) * least, max(value.high, (1 + HEADERS_SHARE) * least))
     queue, queue_how = _queue(fine, value.value, base_s, overhead, jitter)
     if queue is not None:
         # Waits are times, so the interval of the rate is in that of the bytes.
@@ -226,7 +229,7 @@ def _rate_of_writes(load: Load, base_s: float, overhead: float) -> Value:
     total, seconds = load.received
     begin, window = float(load.interval_s[: first + 1].sum()), float(load.cwnd_bytes[first])
     # Slow start adds each acknowledged byte to the window, and the window is under way.
-    before = max(window - INITIAL * (load.mss or MSS), 0.0), 2 * window
+    before = max(window - INITIAL * load.streams * (load.mss or MSS), 0.0), 2 * window
     ends = max(float(load.interval_s.sum()), begin + load.interval_s[-1]), max(seconds, begin + load.interval_s[-1])
     busy = float(np.mean(waiting[first:]))
     low = 8 * overhead * max(total - before[1], 0.0) / (ends[1] - begin)
@@ -367,11 +370,14 @@ def _queue(
     repeats = np.zeros(len(load.bytes)) if load.retransmits is None else np.nan_to_num(load.retransmits)
     is_silent = load.retransmits is not None and not repeats.any()
     if load.longest_s is not None:
-        longest = load.longest_s - base_s
+        longest_s = load.longest_s - base_s
+        without = [remove_under_load(load, longest_s, base_s, rate_bps / overhead)]
         # Captures of both ends have the waits of one direction, and probes the jitter of both.
         if jitter is not None and load.ways is None:
-            longest = remove(longest, jitter.find_longest(base_s, float(load.interval_s[0])))
-        return _find_queue_limit(longest * rate_bps / 8, segment, is_silent=is_silent)
+            without.append(remove(longest_s, jitter.find_longest(base_s, float(load.interval_s[0]))))
+        # Probes show slow jitter, and the segments themselves rare jitter, such as pauses of the path.
+        least = min(without, key=lambda each: float(np.nanquantile(each, RARE)))
+        return _find_queue_limit(least * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
     settled = settled if settled.any() else ~settled
@@ -431,10 +437,11 @@ def _find_datagram_rate(load: Load, slots: Slots | None) -> Capacity:
     full = lost > 0
     rates = overhead * load.rate_bps[full]
     middle = float(np.median(rates))
-    width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
+    width = max(1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates)), HEADERS_SHARE * middle)
     how = f"UDP above the rate: {100 * lost.sum() / load.packets.sum():.1f} % lost"
     queue, queue_how = None, ""
     if load.longest_s is not None:
-        queue, queue_how = _find_queue_limit(load.longest_s * middle / 8, payload + load.headers, is_silent=False)
+        waits_s = remove_under_load(load, load.longest_s, 0.0, middle / overhead)
+        queue, queue_how = _find_queue_limit(waits_s * middle / 8, payload + load.headers, is_silent=False)
     by_slot = _by_slot(load, full, overhead, slots)
     return Capacity(Value(middle, middle - width, middle + width), False, None, how, by_slot, queue, queue_how)

@@ -29,6 +29,7 @@ from bentpipe.fitting.faults import Faults, show_value
 from bentpipe.fitting.jitter import find as find_jitter
 from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes, oppose
 from bentpipe.fitting.readers.opening import Asked
+from bentpipe.fitting.readers.summaries import PING
 from bentpipe.fitting.result import Fit
 from bentpipe.progress import Progress, choose_watch
 
@@ -240,7 +241,7 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say
     faults.refuse()
     if not measured.probes and not any(load.srtt_s is not None for load in measured.loads):
         raise FitError(
-            "no file has round trips\n  expected a ping, irtt or a capture of the sender beside the transfer"
+            f"no file has round trips\n  expected a ping, irtt or a capture of the sender beside the transfer: {PING}"
         )
     return measured
 

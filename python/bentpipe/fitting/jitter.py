@@ -2,6 +2,9 @@
 
 The wait of a segment is that in the queue plus the jitter of its delay. Probes without load show the distribution of
 the jitter alone. Maximum likelihood then gives that of the waits in the queue (Richardson 1972, Lucy 1974).
+
+A capture shows jitter without probes. A link that always has a queue sends at its rate, so bytes over their times of
+arrival are a line. Segments with jitter are later than the line.
 """
 
 from __future__ import annotations
@@ -20,6 +23,13 @@ if TYPE_CHECKING:
 
 BINS = 200
 ROUNDS = 300
+WINDOW = 10
+"""Intervals of a line. Slower jitter looks like a queue, and over a longer time the rate may vary."""
+WINDOWS_MIN = 3
+POINTS_MIN = 40
+"""Least number of arrivals of a line."""
+BUSY, FULL = 0.95, 0.25
+"""Least share of the rate on a line, and least share of the longest wait in each of its intervals."""
 USUAL = 0.95
 """Quantile of the jitter that must be above the width of a bin: smaller jitter changes no queue."""
 
@@ -60,6 +70,68 @@ def find(probes: Probes, loads: Sequence[Load]) -> Jitter | None:
     if quiet.sum() < PROBES_MIN:
         return None
     return Jitter(probes.send_s[quiet], probes.rtt_s[quiet])
+
+
+def remove_under_load(load: Load, longest_s: Array, base_s: float, rate_bps: float) -> Array:
+    """Return the longest waits of intervals of a captured transfer without the jitter of each segment.
+
+    These are the intervals in which the queue was never empty. If there are too few of them, or too little jitter, all
+    of the waits are as they are. `rate_bps` is that of the bytes of the capture, and `longest_s` are waits, too.
+    """
+    if load.arrived is None:
+        return longest_s
+    step_s, begin_s = float(load.interval_s[0]), load.begin_s
+    # During a repair, no wait is known.
+    is_low = longest_s < FULL * float(np.nanquantile(longest_s, USUAL))
+    without, late = [], []
+    last = len(longest_s)
+    while last >= WINDOW:
+        first = last - WINDOW
+        is_whole = begin_s[last - 1] - begin_s[first] < (WINDOW - 0.5) * step_s
+        found = None
+        if is_whole and not is_low[first:last].any():
+            inside = slice(*np.searchsorted(load.arrived[0], (begin_s[first], begin_s[last - 1] + step_s)))
+            times, carried, trips_s = (each[inside] for each in load.arrived)
+            found = _find_lateness(carried, times, 8 / (BUSY * rate_bps))
+        if found is None:
+            last -= 1
+            continue
+        last = first
+        places = np.minimum(((times - begin_s[first]) / step_s).astype(np.int64), WINDOW - 1)
+        for values, into in ((trips_s - found - base_s, without), (found, late)):
+            longest = np.full(WINDOW, -np.inf)
+            np.maximum.at(longest, places, values)
+            into.append(longest[np.isfinite(longest)])
+    if len(without) < WINDOWS_MIN:
+        return longest_s
+    is_small = np.quantile(np.concatenate(late), USUAL) <= np.nanmax(longest_s) / BINS
+    return longest_s if is_small else np.concatenate(without)
+
+
+def _find_lateness(carried: Array, times: Array, pace_max: float) -> Array | None:
+    """Return the lateness of each arrival after a line below all of them; None without a busy link.
+
+    The line is nearest to them: a side of their convex hull (Moon et al. 1999).
+    """
+    if len(times) < POINTS_MIN or carried[-1] <= carried[0]:
+        return None
+    hull: list[int] = []
+    for at in range(len(times)):
+        while len(hull) > 1:
+            one, two = hull[-2:]
+            if (times[two] - times[one]) * (carried[at] - carried[one]) < (times[at] - times[one]) * (
+                carried[two] - carried[one]
+            ):
+                break
+            hull.pop()
+        hull.append(at)
+    side = int(np.clip(np.searchsorted(carried[hull], carried.mean()), 1, len(hull) - 1))
+    one, two = hull[side - 1], hull[side]
+    if carried[two] <= carried[one]:
+        return None
+    pace = float((times[two] - times[one]) / (carried[two] - carried[one]))
+    late: Array = times - times[one] - pace * (carried - carried[one])
+    return late if pace <= pace_max else None
 
 
 def remove(waits: Array, jitter: Array) -> Array:

@@ -139,6 +139,9 @@ class Load:
         Bytes that the receiver got in all, and seconds until then, if the rows count writes.
     ways : pair of Way or None
         Segments in the direction of the data, and their acknowledgements, between captures of both ends.
+    arrived : tuple of array or None
+        Times at which data is known to have arrived, all bytes until then, and the delay of the newest segment. In a
+        capture of the sender, these are acknowledgements outside repairs, and round trips.
     opposed : array or None
         Bytes of data that went in the other direction in each interval. Round trips then have the queues of both.
     """
@@ -164,6 +167,7 @@ class Load:
     ways: tuple[Way, Way] | None = None
     block: int = 0
     received: tuple[float, float] | None = None
+    arrived: tuple[Array, Array, Array] | None = None
     opposed: Array | None = None
 
     @property

@@ -75,6 +75,14 @@ class Way:
         waits: Array = self.delay_s - self.least_s
         return waits
 
+    @property
+    def arrived(self) -> tuple[Array, Array, Array]:
+        """Time of each arrival without the least delay, all bytes until then, and its wait."""
+        known = np.isfinite(self.delay_s)
+        times, waits_s = (self.sent_s + self.waits_s)[known], self.waits_s[known]
+        order = np.argsort(times, kind="stable")
+        return times[order], np.cumsum(self.sizes[known][order]), waits_s[order]
+
 
 def join(measured: Measured, clocks: str) -> set[str]:
     """Compare the captures of both ends, and put what they know together. Return the names of these captures."""
@@ -156,7 +164,7 @@ def _by_clocks(both: str, ways: tuple[Way, Way], clocks: str, notes: list[str]) 
 
 def _load(load: Load, forward: Way, reverse: Way, trip_s: float) -> Load:
     """Give a transfer its losses and its waits, which need both captures."""
-    waits_s = forward.waits_s
+    waits_s, arrived = forward.waits_s, forward.arrived
     sent, lost, dropped, longest_s = _by_interval(forward, waits_s, trip_s, load.begin_s, float(load.interval_s[0]))
     return replace(
         load,
@@ -165,6 +173,7 @@ def _load(load: Load, forward: Way, reverse: Way, trip_s: float) -> Load:
         dropped=dropped,
         trip_s=trip_s,
         longest_s=trip_s + longest_s,
+        arrived=(*arrived[:2], trip_s + arrived[2]),
         ways=(forward, reverse),
     )
 
@@ -266,6 +275,7 @@ def _datagrams(measured: Measured, one: Sights, other: Sights, clocks: str) -> b
         packets=sent,
         headers=count_header_bytes(names[0]),
         longest_s=longest_s,
+        arrived=way.arrived,
     )
     measured.loads = [*(each for each in measured.loads if each not in known_loads), whole]
     return True

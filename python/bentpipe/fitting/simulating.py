@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe import _core
+from bentpipe.catalog import names
 from bentpipe.experiment.single.run import run
 from bentpipe.fitting import writing
 from bentpipe.scenario.scenario import Scenario
@@ -76,13 +76,8 @@ def probes(text: str, content: Mapping[str, str]) -> tuple[Array, int]:
 
 def find_cc(load: Load) -> str | None:
     """Return the engine's name of the congestion control of a transfer; None if it has none."""
-    if load.cc is None:
-        return None
-    name = CC.get(load.cc, load.cc)
-    try:
-        return _core.simulated_cc(name)
-    except ValueError:
-        return None
+    name = CC.get(load.cc or "", load.cc)
+    return name if name in names("cc") else None
 
 
 def make_transfer(load: Load) -> str:

@@ -28,6 +28,8 @@ SMALLEST_LOSS = 1e-5
 WIDTH = 118
 FULL = 1500
 """Bytes of a full packet."""
+LEAST = 10
+"""Least number of full packets of an assumed queue: a transfer over a queue of two loses half of the rate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +128,9 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
         found.append((said, f'delay = {{ file = {_text(f"{folder}/delay.csv")}, column = "{column}" }}'))
     rate = numbers[f"rate {direction}"]
     word = {"assumed": "ASSUMED: ", "lower bound": "LOWER BOUND: ", "fitted": f"{rate.text}; "}[rate.kind]
-    value = f'rate = "{_number((rate.value or 0) / 1e6)} Mbit/s"'
+    value = f'rate = "{_rate(rate.value or 0.0)}"'
     if direction == "forward" and parts.rows is not None and parts.rows[2] is not None:
-        value = f'rate = "{_number(parts.rows[2] / 1e6)} Mbit/s"'
+        value = f'rate = "{_rate(parts.rows[2])}"'
     elif direction == "forward" and trace.rate_bps is not None:
         value = f'rate = {{ file = {_text(f"{folder}/rate.csv")}, column = "rate_mbps" }}'
     found.append((f"{word}{rate.how.removeprefix('lower bound: ')}.", value))
@@ -136,10 +138,13 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     if queue is None or not queue.value:
         # A bdp of the scenario has the largest delay of the trace, which is its slowest ping.
         base_s = base.value or 0.0
-        size = max(math.ceil((rate.value or 0.0) * base_s / 8), FULL)
+        bdp, least = math.ceil((rate.value or 0.0) * base_s / 8), LEAST * FULL
         said = (
             f"ASSUMED: no full queue was measured. One bandwidth-delay product with the base of {1e3 * base_s:.4g} ms."
         )
+        if bdp < least:
+            said = f"ASSUMED: no full queue was measured. {LEAST} full packets, as an initial window has."
+        size = max(bdp, least)
         found.append((said, f'queue = "{size} B"'))
     else:
         word = "LOWER BOUND: " if queue.kind == "lower bound" else f"{queue.text}; "
@@ -220,6 +225,11 @@ def _part(rate: float, share: float) -> float:
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
+
+
+def _rate(value_bps: float) -> str:
+    """Return a rate of whole bits in a second, at least one."""
+    return f"{_number(max(round(value_bps), 1) / 1e6)} Mbit/s"
 
 
 def _plain(text: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bentpipe.fitting.faults import show_value
-from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured, make_probes
+from bentpipe.fitting.measured import INTERVALS_MIN, MSS, Load, Measured, make_probes
 from bentpipe.fitting.readers.opening import number
+from bentpipe.fitting.readers.summaries import PING
 
 if TYPE_CHECKING:
     from bentpipe.fitting.faults import Faults
@@ -22,6 +23,11 @@ APART = 0.5
 """Relative difference of the medians of two series that cannot be of one host."""
 PARTS = ("x_values", "results", "metadata")
 TRIPS, RATES = ("ms", "s"), ("Mbits/s", "Mbit/s", "Kbits/s", "bits/s")
+WAYS = {"forward": "download", "reverse": "upload"}
+STREAM = re.compile(r"[^:]+(::\d+)?")
+"""Name of a series of one stream. Other names with colons are its window, its round trip, or use of processors."""
+WRITE = 16384
+"""Bytes of a write of netperf, if the file does not have them."""
 
 
 def recognises(source: Source) -> bool:
@@ -50,58 +56,100 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     chosen = {
         "rtt": next((name for name in results if asked.columns.get(name, "").startswith("rtt")), None)
         or _chosen(results, ("ping",), ("icmp",)),
-        "forward": _chosen(results, ("download",), ("sum", "totals")),
-        "reverse": _chosen(results, ("upload",), ("sum", "totals")),
+        **{way: _chosen(results, (word,), ("sum", "totals")) for way, word in WAYS.items()},
     }
     if not any(chosen.values()):
-        known = f"expected a series of ping, download or upload; known: {show_value(', '.join(results))}"
-        faults.wrong(source.name, "no series is known", known)
-    series = {
-        meaning: _values(source.name, name, results[name], len(times), about, meaning, faults)
-        for meaning, name in chosen.items()
-        if name is not None
-    }
-    received = None
-    for meaning, word in (("forward", "download"), ("reverse", "upload")):
-        parts = [name for name in results if word in name.lower() and "::" not in name and not _is_sum(name)]
-        if word == "upload":
-            received = _find_received(parts, about)
-        if chosen[meaning] is not None and _is_sum(str(chosen[meaning])) and parts:
-            # The sum of Flent has the values that are there at an instant. Slow flows are reported seldom.
-            each = [_values(source.name, name, results[name], len(times), about, meaning, faults) for name in parts]
-            if faults.count == before and any(np.isnan(values).any() for values in each):
-                series[meaning] = np.sum([_interpolate(times, values) for values in each], axis=0)
-    if faults.count > before:
-        return Measured()
+        known = f"known: {show_value(', '.join(results))}"
+        faults.wrong(
+            source.name, "no series is known", f"expected a series of ping, download or upload; {known}; or {PING}"
+        )
     found = Measured(notes=[f"{source.name}: missing values of Flent are not losses; the loss ratio is unknown"])
-    for meaning, values in series.items():
-        present = np.isfinite(values)
-        if meaning == "rtt":
+    if chosen["rtt"] is not None:
+        values = _values(source.name, chosen["rtt"], results[chosen["rtt"]], len(times), about, "rtt", faults)
+        if faults.count == before:
+            present = np.isfinite(values)
             given = (source.name, times[present], values[present], faults)
             found.probes = make_probes(*given, are_arrivals=False, notes=found.notes, has_losses=False)
-        elif present.sum() < INTERVALS_MIN:
-            faults.wrong(source.name, f"{present.sum()} intervals of {meaning}", f"expected at least {INTERVALS_MIN}")
-        else:
-            step_s = float(np.median(np.diff(times[present])))
-            lengths = np.full(int(present.sum()), step_s)
-            load = Load(times[present], lengths, values[present] * step_s / 8, source.name, meaning)
-            found.loads.append(replace(load, received=received if meaning == "reverse" else None))
-    return found
+    for way in WAYS:
+        name = chosen[way]
+        load = None if name is None else _read_load(source.name, name, way, times, results, about, faults)
+        found.loads += [] if load is None else [load]
+    return Measured() if faults.count > before else found
 
 
-def _find_received(parts: list[str], about: dict[str, Any]) -> tuple[float, float] | None:
+def _read_load(
+    source: str, name: str, way: str, times: Array, results: dict[str, Any], about: dict[str, Any], faults: Faults
+) -> Load | None:
+    """Read a transfer, or the sum of several in one direction, with the windows and round trips of an upload."""
+    before = faults.count
+    values = _values(source, name, results[name], len(times), about, way, faults)
+    parts = [each for each in results if WAYS[way] in each.lower() and STREAM.fullmatch(each) and not _is_sum(each)]
+    if _is_sum(name) and parts:
+        # The sum of Flent has the values that are there at an instant. Slow flows are reported seldom.
+        each = [_values(source, part, results[part], len(times), about, way, faults) for part in parts]
+        if faults.count == before and any(np.isnan(one).any() for one in each):
+            values = np.sum([_interpolate(times, one) for one in each], axis=0)
+            known = np.any(np.isfinite(each), axis=0)
+            is_between = np.logical_or.accumulate(known) & np.logical_or.accumulate(known[::-1])[::-1]
+            values = np.where(is_between, values, np.nan)
+    if faults.count > before:
+        return None
+    present = np.isfinite(values)
+    if present.sum() < INTERVALS_MIN:
+        faults.wrong(source, f"{present.sum()} intervals of {way}", f"expected at least {INTERVALS_MIN}")
+        return None
+    step_s = float(np.median(np.diff(times[present])))
+    described = _describe(parts[0], about) if parts else {}
+    mss, block = number(described.get("TCP_MSS")), number(described.get("SEND_SIZE"))
+    segment = int(mss) if mss > 0 else MSS
+    trips = [_list_state(results, f"{part}::tcp_rtt", times) for part in parts]
+    windows = [_list_state(results, f"{part}::tcp_cwnd", times) for part in parts]
+    is_known = bool(parts) and all(each is not None for each in (*trips, *windows))
+    is_upload = way == "reverse"
+    return Load(
+        times[present],
+        np.full(int(present.sum()), step_s),
+        values[present] * step_s / 8,
+        source,
+        way,
+        srtt_s=1e-3 * np.mean(trips, axis=0)[present] if is_known else None,
+        cwnd_bytes=segment * np.sum(windows, axis=0)[present] if is_known else None,
+        mss=segment if mss > 0 else None,
+        cc=str(described.get("CONG_CONTROL") or "") or None,
+        streams=max(len(parts), 1),
+        block=(int(block) if block > 0 else WRITE) if is_upload else 0,
+        received=_find_received(parts, about, step_s * float(present.sum())) if is_upload else None,
+    )
+
+
+def _list_state(results: dict[str, Any], name: str, times: Array) -> Array | None:
+    """Return the state of a sender at these times; None if the file lacks it."""
+    given = results.get(name)
+    if not isinstance(given, list) or len(given) != len(times):
+        return None
+    values = np.array([number(each) for each in given], dtype=np.float64)
+    known = np.isfinite(values)
+    return np.interp(times, times[known], values[known]) if known.any() else None
+
+
+def _describe(name: str, about: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a series."""
+    known = about.get("SERIES_META")
+    found = known.get(name) if isinstance(known, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _find_received(parts: list[str], about: dict[str, Any], span_s: float) -> tuple[float, float] | None:
     """Return the bytes that the receivers of uploads got in all, and the longest time; None if the file lacks them.
 
-    Rows of an upload count the writes of netperf, which wait in its send buffer.
+    Rows of an upload count the writes of netperf, which wait in its send buffer. Older files have the mean only.
     """
-    known = about.get("SERIES_META")
-    described = [known.get(name) if isinstance(known, dict) else None for name in parts]
-    totals = [
-        (number(each.get("BYTES_RECVD")), number(each.get("ELAPSED_TIME")))
-        for each in described
-        if isinstance(each, dict)
-    ]
-    if not parts or len(totals) < len(parts) or not all(total > 0 and seconds > 0 for total, seconds in totals):
+    described = [_describe(name, about) for name in parts]
+    totals = [(number(each.get("BYTES_RECVD")), number(each.get("ELAPSED_TIME"))) for each in described]
+    if not all(total > 0 and seconds > 0 for total, seconds in totals):
+        means = [number(each.get("MEAN_VALUE")) * UNITS.get(str(each.get("UNITS")), np.nan) for each in described]
+        totals = [(mean * span_s / 8, span_s) for mean in means]
+    if not parts or not all(total > 0 and seconds > 0 for total, seconds in totals):
         return None
     return sum(total for total, _ in totals), max(seconds for _, seconds in totals)
 
@@ -117,13 +165,16 @@ def _start(about: dict[str, Any]) -> float:
 
 
 def _is_sum(name: str) -> bool:
-    return any(word in name.lower() for word in ("sum", "totals", "avg"))
+    return any(word in name.lower() for word in ("sum", "totals", "avg", "fairness"))
 
 
 def _interpolate(times: Array, values: Array) -> Array:
-    """Return a series with the values between those that it has."""
+    """Return a series with the values between those that it has. A value is that of the time before it."""
     known = np.isfinite(values)
-    return np.interp(times, times[known], values[known]) if known.any() else np.zeros(len(times))
+    if not known.any():
+        return np.zeros(len(times))
+    found: Array = np.interp(times, times[known], values[known], right=0.0)
+    return found
 
 
 def _refuse_hosts(source: str, results: dict[str, Any], asked: Asked, faults: Faults) -> None:
@@ -131,11 +182,15 @@ def _refuse_hosts(source: str, results: dict[str, Any], asked: Asked, faults: Fa
     names = [name for name in results if "ping" in name.lower() and "::" not in name and not _is_sum(name)]
     if any(asked.columns.get(name, "").startswith("rtt") for name in names):
         return
-    middles = {}
-    for name in names:
-        values = [value for each in results[name] or () if (value := number(each)) > 0]
-        if values:
-            middles[name] = float(np.median(values))
+    trips = {name: np.array([number(each) for each in results[name] or ()], dtype=np.float64) for name in names}
+    # Probes of UDP may end at a loss, before the load: only the times at which all have an answer are compared.
+    together = [each > 0 for each in trips.values() if (each > 0).any()]
+    both = (
+        np.logical_and.reduce(together) if len({len(each) for each in together}) == 1 else np.zeros(0, dtype=np.bool_)
+    )
+    middles = {
+        name: float(np.median(each[both])) for name, each in trips.items() if len(each) == len(both) and both.any()
+    }
     if middles and max(middles.values()) > (1 + APART) * min(middles.values()):
         shown = ", ".join(f"{name} {middle:.4g}" for name, middle in middles.items())
         faults.wrong(
@@ -158,9 +213,7 @@ def _values(
     """Return a series in seconds or bit/s; NaN for null."""
     place = f"{source}: {show_value(name)}"
     units = TRIPS if meaning == "rtt" else RATES
-    described = about.get("SERIES_META")
-    described = described.get(name) if isinstance(described, dict) else None
-    unit = described.get("UNITS") if isinstance(described, dict) else None
+    unit = _describe(name, about).get("UNITS")
     unit = unit or next((each for each in UNITS if f"({each})" in name), None)
     if unit not in units:
         faults.wrong(

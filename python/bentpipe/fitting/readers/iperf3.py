@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe import formatting
 from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured, Second
 from bentpipe.fitting.readers.opening import number
@@ -114,7 +115,8 @@ def _read_direction(
     is_received = len(of_receiver) >= INTERVALS_MIN
     taken = of_receiver if is_received else of_sender
     if len(taken) < INTERVALS_MIN:
-        faults.wrong(name, f"{len(taken)} intervals", f"expected at least {INTERVALS_MIN}: iperf3 -i 0.1 -t 60")
+        most = formatting.count(max(len(of_sender), len(of_receiver)), "interval")
+        faults.wrong(name, most, f"expected at least {INTERVALS_MIN}: iperf3 -i 0.1 -t 60")
         return None
     begin, seconds, arrived, retransmits, lost, packets, cwnd, srtt = taken.T
     if transport == "udp":

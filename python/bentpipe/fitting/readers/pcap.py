@@ -354,7 +354,7 @@ class _Seen:
         elif np.isfinite(least_s):
             repeats = np.ceil(of_repeats / (mss or MSS))
             state = {"srtt_s": srtt_s, "cwnd_bytes": window, "retransmits": repeats, "trip_s": least_s}
-            state |= {"longest_s": longest_s}
+            state |= {"longest_s": longest_s, "arrived": _join_acknowledgements(senders)}
             back_s = min((peer.least_s for peer in peers if peer is not None), default=np.inf)
             if NEAR_S <= back_s < np.inf:
                 notes.append(f"{name}: captured between the ends; the round trip is that of the part behind")
@@ -461,6 +461,14 @@ def _series(senders: Sequence[Sender], first: int, last: int) -> tuple[Array, Ar
     window[window == 0] = np.nan
     mean = np.divide(trips, known, out=np.full(len(trips), np.nan), where=known > 0)
     return carried, repeated, window, mean, longest
+
+
+def _join_acknowledgements(senders: Sequence[Sender]) -> tuple[Array, Array, Array]:
+    """Return the times of acknowledgements of all senders, all acknowledged bytes until then, and round trips."""
+    times, trips_s = (np.concatenate([getattr(each, name) for each in senders]) for name in ("acked_s", "trips_s"))
+    order = np.argsort(times, kind="stable")
+    steps = np.concatenate([np.diff(np.array(each.acked, dtype=np.float64), prepend=0.0) for each in senders])
+    return times[order], np.cumsum(steps[order]), trips_s[order]
 
 
 def _held(values: Array) -> Array:

@@ -16,6 +16,8 @@ PIECES_MAX = 64
 """Largest number of segments that one repeated segment covers: 64 KiB have 45 full ones."""
 RECENT_MAX = 1024
 """Largest number of segments that may have a copy."""
+ACKS_MAX = 1 << 20
+"""Largest number of acknowledgements with times. Of more, the first are kept."""
 GAIN = 1 / 8
 """Weight of a new round trip in the smoothed one (RFC 6298 §2)."""
 ROUND = 1 << 32
@@ -35,6 +37,8 @@ class Sender:
         The last three are NaN if they are unknown; bytes in flight are those outside recoveries.
     least_s : float
         Least round trip; infinite without any.
+    acked_s, acked, trips_s : array
+        Time of each acknowledgement outside recoveries, all acknowledged bytes until then, and its round trip.
     total, missed, copies : int
         Acknowledged bytes, bytes that the capture misses, and copies of segments.
     mss : int
@@ -55,6 +59,8 @@ class Sender:
         "_srtt_s",
         "_stamps",
         "_times",
+        "acked",
+        "acked_s",
         "bins",
         "copies",
         "headers",
@@ -63,11 +69,13 @@ class Sender:
         "mss",
         "options",
         "total",
+        "trips_s",
     )
 
     def __init__(self) -> None:
         self.bins: dict[int, list[float]] = {}
         self.least_s = float("inf")
+        self.acked_s, self.acked, self.trips_s = array("d"), array("q"), array("d")
         self.total = self.missed = self.copies = self.mss = 0
         self.headers = self.options = 0
         self._srtt_s = nan
@@ -161,6 +169,10 @@ class Sender:
                 is_new = self._srtt_s != self._srtt_s
                 self._srtt_s = trip_s if is_new else (1 - GAIN) * self._srtt_s + GAIN * trip_s
                 here[4] = trip_s if here[4] != here[4] else max(here[4], trip_s)
+                if reached >= self._recover and len(self.acked) < ACKS_MAX:
+                    self.acked_s.append(at)
+                    self.acked.append(self.total)
+                    self.trips_s.append(trip_s)
         here[3] = self._srtt_s
         self._head = passed
         if self._head > WAITING_MAX:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bentpipe import formatting
+from bentpipe.catalog import names
 from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured, in_order
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from bentpipe.fitting.readers.opening import Asked, Source
 
 TIME = re.compile(r"\s*(\d{9,11}(?:\.\d{1,9})?)\s*$")
+ENDS = re.compile(r"\s*(?:[A-Z][A-Z0-9-]*\s+)?\d+\s+\d+\s+(\S+:\S+)\s+(\S+:\S+)")
+"""Addresses and ports of both ends. The numbers before them, of waiting bytes, change."""
 STATE = re.compile(r"\bcwnd:\d")
 FIELDS = {
     "cwnd": re.compile(r"\bcwnd:(\d{1,9})\b"),
@@ -23,6 +27,8 @@ FIELDS = {
     "acked": re.compile(r"\bbytes_acked:(\d{1,18})\b"),
     "retransmitted": re.compile(r"\bretrans:\d{1,9}/(\d{1,12})\b"),
 }
+KERNELS = {"bbr", "westwood"}
+"""Names of congestion controls in the kernel that differ from those of the engine."""
 NEEDED = ("cwnd", "mss", "rtt")
 HOW = "expected the output of date +%s.%N and of ss -tin, in turn"
 
@@ -34,11 +40,15 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     """Read the connection that was acknowledged most. `ss` prints round trips in milliseconds."""
-    before = faults.count
+    before, known = faults.count, KERNELS.union(names("cc"))
     rows: dict[str, list[tuple[float, ...]]] = {}
     moment, connection = np.nan, ""
+    senders: dict[str, str] = {}
     notes: list[str] = []
     for line, text in source.lines():
+        # Only tells connections of the file apart; it is written nowhere.
+        if ends := ENDS.match(text):
+            connection = " ".join(ends.groups())
         if found := TIME.match(text):
             moment = float(found[1])
         elif STATE.search(text):
@@ -47,15 +57,16 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
                 break
             row = _row(f"{source.name}:{line}", text, faults)
             rows.setdefault(connection, []).append((moment, *row))
-        else:
-            # Only tells connections of the file apart; it is written nowhere.
-            connection = text
+            if name := next((word for word in text.split() if word in known), ""):
+                senders[connection] = name
     chosen = max(rows, key=lambda each: (rows[each][-1][4], len(rows[each])), default="")
     states = rows.get(chosen, [])
     if faults.count > before:
         return Measured()
     if len(states) <= INTERVALS_MIN:
-        faults.wrong(source.name, f"{len(states)} states of a connection", f"expected above {INTERVALS_MIN}")
+        faults.wrong(
+            source.name, formatting.count(len(states), "state") + " of a connection", f"expected above {INTERVALS_MIN}"
+        )
         return Measured()
     times, cwnd, mss, rtt, acked, retransmitted = np.array(states).T
     order = in_order(times, source.name, faults, notes)
@@ -80,7 +91,8 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         cwnd_bytes=(cwnd * mss)[1:][kept],
         retransmits=np.maximum(np.diff(retransmitted), 0)[kept],
         mss=int(np.median(mss)),
-        headers=HEADERS["tcp"] + VERSION_6 * ("]:" in chosen),
+        cc=senders.get(chosen),
+        headers=HEADERS["tcp"] + VERSION_6 * ("]:" in chosen and "[::ffff:" not in chosen),
     )
     return Measured(loads=[load], notes=notes)
 
