@@ -1,4 +1,4 @@
-"""Heads of columns: one word for one thing, in terminals, notebooks, pages and figures."""
+"""Heads of columns. A column has the same head in terminals, notebooks, pages and figures."""
 
 from __future__ import annotations
 
