@@ -220,8 +220,8 @@ def budget(
         Gases and clouds in rain are those exceeded in the same percentage of the year as the rain. By `P.618-14`, this
         percentage is at least 5 %, by `P.618-13` at least 1 %.
     climate : str, optional
-        A city whose air and rain are used for the place. By default, the air and rain of the city at the place; if
-        there is none, the values of ITU-R's maps at the place.
+        A city whose air and rain are used for the place. By default, it is the city at the place. Places without a city
+        have the values of ITU-R's maps.
 
     Returns
     -------

@@ -31,9 +31,9 @@ class Passes(Look):
     scene : Scene
     span : Span
     passes : polars.DataFrame
-        A row per pass: `satellite`; `rise_s`, `set_s` and `highest_s`, in seconds after the epoch (to 1 ms);
-        `elevation_deg` at the highest point; `range_min_km` and `range_max_km`. A pass that begins before the span, or
-        ends after it, is cut.
+        A row per pass: `satellite`, `rise_s`, `set_s`, `highest_s` (seconds after the epoch, to 1 ms), `elevation_deg`
+        at the highest point, `range_min_km`, `range_max_km`. A pass that begins before the span, or ends after it, is
+        cut.
     """
 
     verb = "passes"

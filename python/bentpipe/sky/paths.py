@@ -314,7 +314,7 @@ def path(
     bad : str
         Treatment of invalid records in a file: `refuse` the file, or `skip` the records.
     selection : str
-        Rule by which each end chooses its satellite: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
+        Rule for the satellite of each end: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
         It chooses among the satellites that reach the other end. Gateways use any satellite in view.
     metric : str
         Criterion for the best path: shortest `delay` or fewest `hops`.
