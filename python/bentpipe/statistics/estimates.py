@@ -58,14 +58,14 @@ class Estimate(NamedTuple):
     half_width: float | None
     """Half width of the confidence interval; None with fewer than two values."""
     p: float | None
-    """p value: probability of a mean at least this far from zero if the true mean is zero; None like `half_width`."""
+    """Probability of a mean at least as far from zero, if the true mean is zero; None like `half_width`."""
     censored: int = 0
-    """Number of incomplete transfers; if runs as a whole complete, number of incomplete replications.
+    """Transfers without an end or value; or replications, if a run is the unit that completes.
 
-    The mean is over the complete ones. If this is an `AtLeast`, the mean is below the true mean.
+    The mean is over the others. If this is an `AtLeast`, it is below the true mean.
     """
     span: tuple[float, float] = (-math.inf, math.inf)
-    """Smallest and largest possible value, such as 0 and 1 for a share. The interval does not go beyond them."""
+    """Possible values: 0 to 1 for a share. The interval ends at them, as the true mean is among them."""
     unit: str = ""
     """Unit of the mean: `bit/s`, `s`, `B`, `%`, `1` (a count or ratio), or empty if it is not known."""
 
@@ -107,10 +107,12 @@ class Interval(NamedTuple):
     value: float | None
     """The value; None if it does not exist."""
     low: float | None
-    """Lower end; None, like `high`, with too few values (see `least`), or for a ratio whose divisor may be zero."""
+    """Lower end; None, like `high`, if the values allow no interval: too few (see `least`), or a ratio to a possible
+    zero.
+    """
     high: float | None
     p: float | None
-    """p value: probability of such values if the true median is zero; None for ratios of means or medians."""
+    """Probability of such values if the true median is zero; None for ratios of means or medians."""
     censored: int = 0
     """Incomplete transfers or replications, as in `Estimate`."""
     unit: str = ""
@@ -174,7 +176,7 @@ def estimate(values: Values, confidence: float) -> Estimate:
     Parameters
     ----------
     values : ndarray, shape (n,)
-        One value per replication; NaN where missing. For a paired comparison, the differences.
+        One per replication; NaN where missing. For a paired comparison the differences.
     confidence : float
         Such as 0.95.
 
@@ -235,14 +237,14 @@ def median(values: Values, confidence: float) -> Interval:
     Parameters
     ----------
     values : ndarray, shape (n,)
-        One value per replication; NaN where missing. For a paired comparison, the differences.
+        One per replication; NaN where missing. For a paired comparison the differences.
     confidence : float
         Such as 0.95.
 
     Returns
     -------
     Interval
-        `p` is from the two-sided sign test, which assumes only independent values.
+        Its p is from the two-sided sign test, which needs only independence.
 
     References
     ----------
@@ -265,8 +267,8 @@ def median(values: Values, confidence: float) -> Interval:
 def ratio_of_means(one: Values, other: Values, confidence: float, *, is_paired: bool = True) -> Interval:
     """Estimate `mean(one) / mean(other)` with a bootstrap interval.
 
-    With few pairs, the interval is Student's interval of the logarithm of the ratio, so it stays above 0. The error of
-    the logarithm is the error of the pairs' relative differences (delta method).
+    Few pairs have an interval from the logarithm of the ratio, whose error is that of the pairs' relative differences
+    (delta method) with Student's t. It stays above 0.
 
     Parameters
     ----------
@@ -275,14 +277,13 @@ def ratio_of_means(one: Values, other: Values, confidence: float, *, is_paired: 
     confidence : float
         Such as 0.95.
     is_paired : bool
-        Whether replication k has the same seed in both. Then only pairs with both values count, and pairs are
-        resampled.
+        Whether replication k had the same seed in both. Then whole pairs are resampled, and only whole pairs count.
 
     Returns
     -------
     Interval
-        `p` is None: test the differences instead. `value` is None if `mean(other)` is zero. There is no interval if the
-        values of `other` have different signs, because the ratio then has no bounds.
+        It has no p: use a test of the differences. It has no value if `mean(other)` is zero. It has no interval if the
+        values of `other` have different signs: the ratio then has no bounds.
     """
     return _ratio(one, other, np.mean, confidence, is_paired)
 
@@ -298,9 +299,9 @@ def ratio_of_quantiles(one: Values, other: Values, share: float, confidence: flo
 
 
 def ratio_of_pairs(one: Values, other: Values, confidence: float) -> Interval:
-    """Estimate the geometric mean of the ratios `one / other` of all pairs, with Student's interval.
+    """Estimate the geometric mean of the pairs' ratios `one / other`, with Student's interval.
 
-    The interval is that of the mean of the logarithms. So `ratio_of_pairs(other, one)` gives the inverse values.
+    The interval is from the mean of the logarithms. So the ratio of the other to the first is the inverse.
 
     Parameters
     ----------
@@ -320,11 +321,10 @@ def ratio_of_pairs(one: Values, other: Values, confidence: float) -> Interval:
 
 
 def least(confidence: float) -> int:
-    """Return the least number of values with which a bootstrap interval can have this confidence.
+    """Return the least number of values for which a bootstrap interval can have this confidence.
 
-    A bootstrap interval hardly leaves the range of the values. With probability 2^(1 - n), all n values are on one side
-    of the median, outside the range. With fewer values than `least`, there is no interval, and the sign test cannot
-    show a difference.
+    Such an interval hardly leaves the range of the values. All n values are on one side of the median with probability
+    2^(1 - n). Fewer values get no interval, and the sign test shows no difference.
 
     >>> least(0.95)
     6
@@ -333,7 +333,7 @@ def least(confidence: float) -> int:
 
 
 def sign_test(values: Values) -> float:
-    """Return the two-sided p value of the sign test, for the hypothesis that both signs are equally likely.
+    """Return the two-sided p of the number of values on one side of zero, if both sides are equally likely.
 
     Zeros do not count.
 
@@ -346,10 +346,10 @@ def sign_test(values: Values) -> float:
 
 
 def fisher(done: int, due: int, other_done: int, other_due: int) -> float:
-    """Return the two-sided p value of Fisher's exact test, for the hypothesis that both shares are equal.
+    """Return the two-sided p of Fisher's exact test: shares at least this far apart, if the true shares are equal.
 
     The test assumes independent samples. If replication k has the same seed in both, the shares mostly rise and fall
-    together, and the true p value is smaller. Unlike a test of pairs, it can show a difference with five replications.
+    together, and the true p is smaller. Unlike a test of the pairs, it can show a difference with five replications.
 
     References
     ----------
