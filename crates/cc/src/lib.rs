@@ -131,14 +131,12 @@ pub trait CongestionControl {
         None
     }
 
-    /// Whether the window follows from a model of the path, also in recovery and after an idle time. The connection
-    /// then does not change it: no proportional reduction, restart window, window validation or deflation. Never
-    /// changes.
+    /// Whether the window follows from a model of the path, also in recovery and after idle times. The connection then
+    /// applies no proportional reduction, restart window, window validation or deflation. Never changes.
     fn is_model_based(&self) -> bool {
         false
     }
-    /// Whether it currently sends less than the path could carry, on purpose. Delivery rates are then below the path's
-    /// rate.
+    /// Whether it currently sends less than the path could carry, on purpose, so that delivery rates are too low.
     fn holds_back(&self) -> bool {
         false
     }

@@ -317,8 +317,7 @@ class Scenario:
             `delay_s`, `outage` and `away_s`. `rate_bps` and `delay_s` are profiles: `values` that hold from `times_s`
             on. `linear` is true if values in between are interpolated. The profile repeats after `period_s`, unless
             this is None. `outage` is None, or has `spans_s` with `period_s`, or for random outages `mean_up_s` and
-            `mean_down_s`. `away_s` has the begin and end of each absence in the timeline; without a return, the end is
-            None.
+            `mean_down_s`. `away_s` has the begin and end of each absence in the timeline (end None: no return).
             A flow has `flow`, `from`, `to`, and the links of `route` and `reverse_route` at the start. Later routes are
             in `routes_later` and `reverse_routes_later`, with `time_s` and `route`; an impossible route is None.
         """
@@ -400,10 +399,7 @@ class Scenario:
         return self.replace("record.series", have + more) if more else self
 
     def resolve(self) -> str:
-        """Return TOML text with every default, and its origin in a comment.
-
-        Reading the text gives an equal scenario.
-        """
+        """Return TOML text with every default and its origin in a comment; reading it gives an equal scenario."""
         return self._core.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
