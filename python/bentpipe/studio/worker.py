@@ -173,7 +173,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 
 def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Run a grid; without keys that vary, the one of the scenario."""
+    """Run a grid. Without varied keys, it is the grid of the scenario."""
     from bentpipe.experiment.sweep import sweep as sweep_
 
     return _experiment(request, answer, sweep_, "vary", swept)

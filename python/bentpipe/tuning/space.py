@@ -163,7 +163,7 @@ class Space:
         return 1 + axis.values.index(value)
 
     def round_point(self, point: Point) -> Point:
-        """Return the point with values rounded as the tools set them, if rounding changes them noticeably."""
+        """Return the point with values as the tools round them, where rounding changes a value noticeably."""
         return self.make_point({key: round_value(key, value) for key, value in point.changes}) or point
 
     def between(self, point: Point) -> list[Point]:

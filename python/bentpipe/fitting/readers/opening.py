@@ -43,7 +43,7 @@ class Asked:
     columns: Mapping[str, str] = field(default_factory=dict)
     """`UNIT`, or `MEANING:UNIT`, by the name of a column."""
     stamps: str = "arrival"
-    """Meaning of times beside round trips: `arrival` or `send`."""
+    """Meaning of the times of round trips in a CSV file: `arrival` or `send`."""
     interval_s: float | None = None
     """Time between pings without time stamps."""
     direction: str = "forward"
