@@ -95,7 +95,7 @@ class AckSample:
 
     @property
     def rtt_s(self) -> float | None:
-        """Time from the transmission of the newest acknowledged segment to this ACK, seconds; None if retransmitted."""
+        """Seconds from sending the newest acknowledged segment to this ACK; None if the segment was retransmitted."""
 
     @property
     def ce_packets(self) -> int:
@@ -155,13 +155,13 @@ class PathState:
         """max(base / 2, 2 SMSS), bytes: RFC 5681 eq. (4)."""
 
     def half_as_ssthresh(self) -> int:
-        """Value of `half` when kept in ssthresh, bytes."""
+        """`half` rounded down to a multiple of `ssthresh_unit`, bytes: the value that ssthresh holds."""
 
     def share(self, part: float) -> float:
-        """Return this part of the base, 0 to 1, in bytes; at least 2 SMSS (RFC 8511 §3)."""
+        """Return `part` (0 to 1) of `ssthresh_base`, bytes; at least 2 SMSS (RFC 8511 §3)."""
 
     def as_ssthresh(self, bytes: float) -> int:
-        """Convert bytes to a value that ssthresh can hold."""
+        """Round bytes down to a value that ssthresh can hold: a multiple of `ssthresh_unit`."""
 
 @final
 class Congestion:
@@ -175,10 +175,10 @@ class Congestion:
 
     @property
     def beta(self) -> float | None:
-        """Part of the window that is kept after ECN marks, if the scenario sets it (RFC 8511)."""
+        """Part of the window to keep after ECN marks, 0 to 1 (RFC 8511); None after a loss, or if not configured."""
 
     def left(self, after_loss: float = 0.5) -> float:
-        """Return the part of the window that is kept, where a loss keeps `after_loss`."""
+        """Return the part of the window to keep, 0 to 1: `beta`, or `after_loss` if `beta` is None."""
 
 @final
 class Delivery:
@@ -232,7 +232,7 @@ class Delivery:
 
     @property
     def rtt_s(self) -> float | None:
-        """Round-trip time of the transmission of the rate sample, seconds; None if it was retransmitted."""
+        """Round-trip time of the packet of the rate sample, seconds; None if the packet was a retransmission."""
 
     @property
     def is_app_limited(self) -> bool:
@@ -391,10 +391,10 @@ class Subflow:
 
     @property
     def can_repeat(self) -> bool:
-        """Whether it is ready and others carry data that it does not. False unless the class has `repeats = True`."""
+        """Whether it is ready and could repeat data of other subflows. False unless the class has `repeats = True`."""
 
     def repeat(self) -> Repeat:
-        """Return the choice that this subflow carries the first data that others carry and it does not."""
+        """Return the choice to repeat, on this subflow, the first data that only other subflows carry."""
 
     @property
     def srtt_s(self) -> float:
@@ -402,7 +402,7 @@ class Subflow:
 
     @property
     def rttvar_s(self) -> float:
-        """Its variation (RFC 6298: RTTVAR), seconds."""
+        """Variation of the round-trip time (RFC 6298: RTTVAR), seconds."""
 
     @property
     def srtt_min_s(self) -> float:
@@ -422,7 +422,7 @@ class Subflow:
 
     @property
     def queued(self) -> int:
-        """Bytes given to it and not sent."""
+        """Bytes assigned to it but not sent yet."""
 
     @property
     def smss(self) -> int:
@@ -438,7 +438,7 @@ class Subflow:
 
 @final
 class Repeat:
-    """Choice of a scheduler: this subflow carries the first data that others carry and it does not."""
+    """Choice of a scheduler to repeat, on this subflow, the first data that only other subflows carry."""
 
     def __copy__(self) -> Repeat: ...
     def __deepcopy__(self, _memo: object) -> Repeat: ...
@@ -495,7 +495,7 @@ class Scheduler:
 
     def __new__(cls) -> Self: ...
     def choose(self, view: SchedulerView) -> Subflow | Repeat | None:
-        """Return the subflow for the next segment, or None to wait. Not overridden: the fastest with room."""
+        """Return the subflow for the next segment, or None to wait. By default, it is the fastest subflow with room."""
 
     @property
     def flow(self) -> str:
@@ -575,10 +575,10 @@ class Middlebox:
         """Drop a held packet."""
 
     def duplicate(self) -> None:
-        """Send a copy of the packet before it."""
+        """Send a copy ahead of the packet. Each call adds a copy."""
 
     def segment_size(self, bytes: int) -> None:
-        """Request segments of this payload from the endpoint that sent the packet. The message travels there."""
+        """Request segments with this payload, bytes, from the packet's sender. The request travels back on the path."""
 
     def notify(
         self, sender: PacketSender | Packet, ranges: Iterable[tuple[int, int]], ber: float | None = None
@@ -602,11 +602,11 @@ class Middlebox:
         """
 
     def set_timer(self, at_s: float | None) -> None:
-        """Call `on_timer` at this instant, seconds, instead of the earlier instant. None cancels the timer."""
+        """Call `on_timer` at this instant, seconds. A new instant replaces the earlier one. None cancels the timer."""
 
 @disjoint_base
 class CongestionControl:
-    """Hooks that a class inherits: from Reno, or from the congestion control in `extends`."""
+    """Hooks that a class inherits: those of Reno, or those of the congestion control in `extends`."""
 
     cwnd: float
     ssthresh: float
@@ -662,12 +662,13 @@ class CongestionControl:
         Called only if one of these series is recorded, after each step of the sender. Change nothing here: a record
         must not change the run. `state` is a text. `pacing_gain`, `cwnd_gain`, `bandwidth_bps`, `min_rtt_s`,
         `inflight_longterm_bytes`, `inflight_shortterm_bytes`, `bw_shortterm_bps`, `extra_acked_bytes` and
-        `full_bw_reached` go to their series. Any other name goes to `cc_values`; end it with the unit. None: missing
-        from now on. With `extends`, the base class returns the values of the built-in.
+        `full_bw_reached` go to their own series. Any other name goes to `cc_values`; end such a name with the unit.
+        A value of None ends the series of that name. With `extends`, the base class returns the values of the
+        congestion control that it extends.
         """
 
     def undo(self, before: CongestionControl) -> None:
-        """Undo a reduction after a spurious reaction: continue as `before` it."""
+        """Undo a needless reduction: continue with the values of `before`, a copy from before the reaction."""
 
     def slow_start(self, ack: AckSample, path: PathState) -> int:
         """Apply slow start to an ACK, as configured in the scenario. With `extends` it raises TypeError.
@@ -715,7 +716,7 @@ class Scenario:
     def network(self) -> str: ...
     def cases(self) -> list[str]: ...
     def acting(self, key: str) -> list[str]:
-        """Return the keys that act in place of a key without effect; empty if the key has an effect."""
+        """Return the keys that decide in place of a key without effect; empty if the key has an effect."""
 
     def case(self, name: str, sets: list[tuple[str, str]]) -> Scenario: ...
     def sweep(self) -> str | None: ...
@@ -916,7 +917,7 @@ def conformance_scripts() -> list[tuple[str, str]]:
     """List name and text of each script."""
 
 def drill(script: tuple[str, dict[str, str] | None], through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
-    """Run cases; return line and text of the first difference of each.
+    """Run the cases of a script; return the title of each, with line and text of its first difference or None.
 
     A script is its text, and for packetdrill's language the texts of the shell files that it names. An invalid script
     raises `ValueError` with such a pair.
@@ -925,7 +926,7 @@ def drill(script: tuple[str, dict[str, str] | None], through_codec: bool) -> lis
 def kernel_drill(
     scripts: list[tuple[str, dict[str, str] | None]],
 ) -> list[list[tuple[str, str, int | None, str, str | None]]]:
-    """Run cases on the kernel's TCP; return title, verdict, line, text and way of Linux.
+    """Run the cases on the kernel's TCP; return title, verdict, line, text and, for a known deviation, Linux's way.
 
     An invalid script raises `ValueError`, as in `drill`.
     """

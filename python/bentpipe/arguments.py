@@ -47,7 +47,7 @@ def path(name: str, given: Any, error: type[BentpipeError] = BentpipeError) -> P
     Raises
     ------
     BentpipeError
-        The value is not a text or a path, or the system has no such names.
+        The value is not a text or a path, or the system allows no file of this name.
     """
     if not isinstance(given, (str, os.PathLike)) or not isinstance(found := os.fspath(given), str):
         raise _wrong(name, given, "a text or a pathlib.Path", error)
@@ -84,7 +84,7 @@ def number(
     Raises
     ------
     BentpipeError
-        The value or its type is invalid; `error` is raised.
+        The value or its type is invalid. The argument `error` is the class that is raised.
     """
     try:
         found = math.nan if isinstance(given, (str, bytes)) else float(given)
@@ -101,18 +101,18 @@ def share(name: str, given: Any, *, error: type[BentpipeError] = BentpipeError) 
     Raises
     ------
     BentpipeError
-        The value or its type is invalid; `error` is raised.
+        The value or its type is invalid. The argument `error` is the class that is raised.
     """
     return _share(name, given, "a share such as 5 % or 0.05", is_number_fit=True, error=error)
 
 
 def margin(name: str, given: Any, *, error: type[BentpipeError] = BentpipeError) -> float:
-    """Check a margin above 0 and below 100 %: a text such as `5 %`. A plain number has no unit, so it is refused.
+    """Check a margin above 0 and below 100 %: a text such as `5 %`. A number without a unit is refused.
 
     Raises
     ------
     BentpipeError
-        The value or its type is invalid; `error` is raised.
+        The value or its type is invalid. The argument `error` is the class that is raised.
     """
     return _share(name, given, "a share such as 5 %", is_number_fit=False, error=error)
 
@@ -139,7 +139,7 @@ def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeE
     Raises
     ------
     BentpipeError
-        The value or its type is invalid; `error` is raised.
+        The value or its type is invalid. The argument `error` is the class that is raised.
     """
     try:
         found = operator.index(given)
@@ -158,7 +158,7 @@ def only_with(
     Raises
     ------
     BentpipeError
-        It is given without the other argument; `error` is raised.
+        It is given without the other argument. The argument `error` is the class that is raised.
     """
     if given != usual and not has_other:
         names = dict.fromkeys((name, other))

@@ -40,11 +40,11 @@ OF_OBJECTS = (
 def schema() -> dict[str, Any]:
     """JSON Schema of the scenario file, for editors and forms.
 
-    `default` is that of a file that names no host (`tcp.like`), and `x-origin` is its source. `x-defaults` has the
-    `default` and `x-origin` of each host, in a file that sets no other key. Its `when` is the condition if another key
-    selects the default, and `otherwise` lists the other defaults by precedence. `x-quantity` is the kind of a quantity:
-    time, rate, size and others.
-    `x-groups` of a large table has its keys in titled groups, in the order of a form.
+    `default` is the default of a file that does not set `tcp.like`, and `x-origin` is the source of that default.
+    `x-defaults` has a `default` and its `x-origin` for each value of `tcp.like`, in a file that sets no other key. If
+    another key selects the default, `when` is the condition, and `otherwise` lists the other defaults by precedence.
+    `x-quantity` is the kind of a quantity: time, rate, size and others. `x-groups` has the keys of a large table in
+    titled groups, in the order of a form.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def choices() -> dict[str, list[dict[str, str]]]:
 
 @cache
 def names(topic: str) -> tuple[str, ...]:
-    """Return the names of a topic of `choices`, such as `cc`. Making all texts takes milliseconds."""
+    """Return the names of a topic of `choices`, such as `cc`, faster than `choices`, which also makes all texts."""
     return tuple(choice["name"] for choice in choices()[topic])
 
 

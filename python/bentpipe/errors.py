@@ -89,15 +89,15 @@ def expected_names(name: str, known: Sequence[str], hint: str = "", command: str
 class BentpipeError(Exception):
     """Base of all errors that bentpipe raises on purpose. Its text is for people.
 
-    The command line writes `error:` before the text. Hidden characters of names and values are numbers.
+    The command line writes `error:` before the text. In names and values, hidden characters are written as numbers.
 
     Parameters
     ----------
     *parts
         Text, with `{name}` in the place of a parameter of the call.
     **asked
-        The value of each of these parameters; None for only the name. The text for callers has `name=value`, and the
-        text of the command line has the option.
+        The value of each of these parameters. The text for callers has `name=value`, or only `name` if the value is
+        None. The text of the command line has the option.
     """
 
     def __init__(self, *parts: object, **asked: Any) -> None:

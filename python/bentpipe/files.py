@@ -30,7 +30,7 @@ SHOWN_MAX = 200
 
 @contextmanager
 def writing(place: str | os.PathLike[str]) -> Iterator[None]:
-    """Report errors of writing a place in one form.
+    """Turn every failure to write a file or folder into a `BentpipeError` with the same form of text.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def writing(place: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def reading(place: str | os.PathLike[str]) -> Iterator[None]:
-    """Report damaged content of a place in one form.
+    """Turn the errors of a damaged file or folder into a `BentpipeError` with the same form of text.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def reason(error: OSError) -> str:
 def replace(path: str | os.PathLike[str], data: bytes, mark: str = "") -> None:
     """Write a file under a temporary name, then rename it. An older file stays until the new file is whole.
 
-    The temporary name is `.NAME.MARK.new`. The default of the mark is that of the process. The next write of the file
-    then removes what a killed process has left.
+    The temporary name is `.NAME.MARK.new`. By default, the mark identifies the process. If that process is killed, the
+    next write of the file removes its temporary file.
 
     Raises
     ------
@@ -202,8 +202,8 @@ def put_folder(
 ) -> None:
     """Fill a result folder under a temporary name beside it, then put it in place of an older result.
 
-    The next write of the folder removes what a killed process has left, and first brings back an older result that it
-    had moved aside.
+    If the process is killed, the next write of the folder removes the temporary folder. If the killed process had moved
+    an older result aside, the next write first brings it back.
     """
     with writing(folder):
         # A link stays a link: its target is replaced.
@@ -247,7 +247,7 @@ def parquet(table: pl.DataFrame) -> bytes:
 
 
 def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
-    """Refuse a place unless it is empty or has an older result, which may be replaced."""
+    """Refuse a folder unless it is missing or empty, or has an older result, which may be replaced."""
     place = arguments.path("folder", folder)
     with writing(place):
         is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
@@ -335,7 +335,8 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
     Raises
     ------
     BentpipeError
-        The table is damaged: it cannot be read, or its checksum is another. Parquet does not protect its numbers.
+        The table is damaged: it cannot be read, or its checksum differs. (Parquet itself does not notice changed
+        numbers.)
     """
     forks.refuse()
     import polars as pl

@@ -1,4 +1,4 @@
-"""Forked processes: a process whose parent has made tables cannot make any.
+"""Forked processes: a process cannot make tables if its parent made tables before the fork.
 
 Polars, which makes tables, has threads. A fork copies the process without its threads, so a child would wait for them
 for ever. Polars cannot start them again. Such a child gets an error with the remedy, and does not hang.
@@ -15,8 +15,10 @@ from bentpipe.errors import BentpipeError
 
 TASKS = Path("/proc/self/task")
 THREADS = re.compile(r"polars-[0-9]+\n")
-"""Names of the threads that Polars starts on demand; any may be the first that runs and has its name. Threads
-that Polars has from the start are not needed."""
+"""Names of the threads that Polars starts on demand; any may be the first that runs and has its name.
+
+Threads that Polars has from the start are not needed.
+"""
 
 
 class _State:
@@ -32,7 +34,7 @@ def refuse() -> None:
     Raises
     ------
     BentpipeError
-        Its parent had made tables before the fork.
+        The parent process made tables before the fork.
     """
     if _State.is_broken:
         raise BentpipeError(

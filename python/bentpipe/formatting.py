@@ -51,7 +51,7 @@ def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
 def column(
     values: Sequence[float | None], unit: str, among: Iterable[float | None] | None = None
 ) -> tuple[list[str], str]:
-    """Write values in one unit, aligned: the unit of the largest of these values, or of `among`.
+    """Write values in one unit, aligned. The unit suits the largest of these values, or the largest of `among`.
 
     Values too small for the shown digits are not written as zero.
 

@@ -1,4 +1,4 @@
-"""Heads of columns: one word for one thing, in terminals, notebooks, pages and figures."""
+"""Heads of columns. A column has the same head in terminals, notebooks, pages and figures."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def head(name: str, *, is_soft: bool = False) -> str:
     name : str
         Name of the column.
     is_soft : bool
-        Keep the places where a terminal may break it.
+        Keep the soft hyphens, where a terminal may break the head.
 
     >>> head("retransmissions"), head("congestion control")
     ('retransmissions', 'cc')

@@ -1,4 +1,4 @@
-"""Lists the scenarios, metrics and series that a call can name, for Python as tables and for the command line."""
+"""Lists the names of scenarios, metrics and series: as tables in Python, and as text on the command line."""
 
 from __future__ import annotations
 

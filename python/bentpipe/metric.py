@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """Source of a metric that is not kept of every run: a table of the run, which is then kept."""
+    """The table of a run that a metric is computed with. It is kept of each run only if the metric is requested."""
 
     table: str
     column: str
-    """Column of the table; the name of the metric, if it is computed from several columns."""
+    """Column of the table. For a metric computed from several columns: the name of the metric."""
     how: str
     """Aggregation of the rows: `sum`, `mean`, `max`, `min`, or `ratio` for computed metrics."""
 
@@ -55,11 +55,11 @@ class Metric:
     is_more_better: bool
     meaning: str
     source: Source | None = None
-    """Source of its values; None if it is kept of every run."""
+    """Table that has its values; None if the metric itself is kept of every run."""
     of: str = ""
     """The flow or link of the metric; empty for the whole run."""
     is_judged: bool = True
-    """Whether more or less of it is better. If not, the largest comes first."""
+    """Whether the metric has a better direction, more or less. Without one, the largest value comes first."""
 
     @property
     def base(self) -> str:
@@ -94,17 +94,17 @@ class Metric:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Words for the first and the last in order."""
+        """Words for the first and the last case in order: best and worst, or largest and smallest."""
         return ("best", "worst") if self.is_judged else ("largest", "smallest")
 
     @property
     def is_completion(self) -> bool:
-        """Whether it is a time that is missing for runs or flows that did not complete."""
+        """Whether it is a completion time, which is missing for runs or flows that did not complete."""
         return self.base in ("completion", "completion_rx", "completion_acked")
 
     @property
     def has_transfers(self) -> bool:
-        """Whether it is about the finished transfers among many in a run."""
+        """Whether it covers only the finished transfers of a run (`fct` and `slowdown`)."""
         return self.base.partition("_")[0] in ("fct", "slowdown")
 
     @property
@@ -366,7 +366,7 @@ def find_name(table: str, column: str) -> str:
 
 @cache
 def list_table_metrics() -> dict[str, Metric]:
-    """Return the metrics of a whole run, by name, that need a table because they are not kept of every run."""
+    """Return the metrics of a whole run that are computed from a kept table, by name. Other metrics need no table."""
     found = {
         each.name: each
         for each in _list_row_metrics(("summary", "flows", "links", "terminals", "completions", "datagrams"))

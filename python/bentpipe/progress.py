@@ -29,7 +29,7 @@ EVERY_S = 0.2
 
 @dataclass
 class Progress:
-    """The state of an experiment. The same object is passed each time, and changes."""
+    """The state of an experiment. Every call of `progress` receives the same object with new values."""
 
     total: int = 0
     """Requested runs. The number grows with `until`."""
@@ -40,21 +40,21 @@ class Progress:
     failed: int = 0
     running: int = 0
     under_way: float = 0.0
-    """Finished part of the runs that continue in this process, in runs."""
+    """Finished parts of the runs of this process that continue, added up: 1.5 for three half-finished runs."""
     simulated_s: float | None = None
     """Simulated time of a single run so far, in seconds."""
     doing: str = ""
-    """The current claim or figure of `reproduce`, which counts claims and figures as its runs."""
+    """The current claim or figure of `reproduce`. `total` and `done` then count claims and figures, not runs."""
     began_s: float = field(default_factory=time.monotonic)
     make_result: Callable[[], Any] = field(default=lambda: None, repr=False)
 
     def result(self) -> Any:
         """The result so far, as the verb returns it at the end: a `RunResult`, `Sweep`, `Comparison` or `Mix`.
 
-        It is made on demand. This takes as long as at the end and does not change the work. Read it within the callable
-        that was passed as `progress`, in its thread. The result of an unfinished run has its tables and series up to
-        `simulated_s`, and its `stop` is `interrupted`. A comparison or mix has no result before all cases have finished
-        a replication. `reproduce` has no partial result.
+        Each call makes a new result, which takes as long as making the final one. The work continues unchanged. Call
+        this method only within the callable that was passed as `progress`, in the same thread. For a single run, the
+        result has the tables and series up to `simulated_s`, and `stop` is `interrupted`. A comparison or mix has no
+        result before all cases have finished a replication. `reproduce` has no partial result.
         """
         return self.make_result()
 
@@ -79,7 +79,7 @@ class Progress:
     def label(self) -> str:
         """Write the state of the work.
 
-        Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time.
+        Example: `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`. For a single run, it is the simulated time.
         """
         if self.doing:
             return (
@@ -123,8 +123,8 @@ def choose_watch(wish: Wish) -> AbstractContextManager[Watch | None]:
     Parameters
     ----------
     wish : callable, bool or None
-        True: a bar, in a notebook or on the terminal. False: none. None: a bar in a notebook, for work of more than a
-        second. Parts of larger work never show their own bar.
+        True shows a bar, in a notebook or on the terminal; False shows none. None shows a bar in a notebook, if the
+        work takes more than a second and is not a part of larger work.
     """
     if callable(wish):
         return _open(nullcontext(wish))
@@ -137,7 +137,7 @@ def choose_watch(wish: Wish) -> AbstractContextManager[Watch | None]:
 
 @contextmanager
 def telling(watch: Watch | None, doing: str) -> Iterator[None]:
-    """Show the name of a step while it lasts, if a bar is shown. The core does the step at once, without reports."""
+    """Show the name of a step while it lasts, if there is a bar. The core does not report progress within the step."""
     # Only the user's thread calls the user's callable.
     if watch is None or not getattr(watch, "is_bar", False):
         yield

@@ -29,7 +29,7 @@ def visible(text: str) -> str:
 
 
 class Terminal(io.TextIOWrapper):
-    """A stream that makes hidden characters visible. Colour codes pass if they contain the mark."""
+    """A stream that makes hidden characters visible. Colour codes marked by `mark_text` pass."""
 
     # A secret number as a parameter of the code. Functions that strip or measure colours still recognise the code.
     mark = f"{ESCAPE}{int.from_bytes(os.urandom(8), 'big')};"
@@ -55,7 +55,7 @@ class _AsItIs:
 
 
 def as_it_is(stream: IO[str]) -> IO[str]:
-    """Return the stream for codes of any kind. Pass text of other people through `visible` first."""
+    """Return the stream that passes control codes of any kind. Text of other people must go through `visible` first."""
     # Rich replaces the stream while it shows a bar.
     stream = getattr(stream, "rich_proxied_file", stream)
     return _AsItIs(stream) if isinstance(stream, Terminal) else stream  # type: ignore[return-value]
@@ -67,9 +67,10 @@ def mark_text(text: str) -> str:
 
 
 def guard(errors: str) -> None:
-    """Print through a `Terminal` from now on, with this handler for letters that its encoding lacks.
+    """Print through a `Terminal` from now on. `errors` handles letters that its encoding lacks, as in `open`.
 
-    If the output was closed before the start, printing is an error. If the error output was closed, errors are dropped.
+    If standard output was closed before the start, printing raises an error. If standard error was closed, messages are
+    dropped.
     """
     for number in range(3):
         try:

@@ -1,4 +1,4 @@
-//! Shared satellite access, without packets: who may send when, and how many bytes fit.
+//! Shared satellite access, without packets: decides when a terminal may send, and how many bytes fit.
 //!
 //! - The return link of DVB-RCS2 ([`MfTdma`]): terminals ask for capacity, a controller plans slots.
 //! - A cell of satellites in low orbit ([`LeoCell`]): the same plan with short frames and a fixed rate.

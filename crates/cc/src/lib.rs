@@ -1,4 +1,4 @@
-//! Congestion control: facts in, a window out. TCP, its subflows and QUIC use it.
+//! Congestion control: turns facts about a path into a window. TCP, its subflows and QUIC use it.
 //!
 //! A congestion control reads the results of an ACK ([`AckSample`]) and the sender's view of the path ([`PathState`])
 //! and answers with `cwnd`. It owns no timer, sends nothing and does not know which segment is lost. Its random numbers
@@ -108,7 +108,7 @@ pub trait CongestionControl {
     }
     /// Reports what the other subflows of a multipath connection leave to this one, before each ACK.
     fn on_siblings(&mut self, _siblings: Siblings) {}
-    /// Restores the state `before` a spurious congestion.
+    /// Restores the state `before`, from before a spurious reaction to congestion.
     fn undo(&mut self, before: Self)
     where
         Self: Sized,
@@ -131,12 +131,12 @@ pub trait CongestionControl {
         None
     }
 
-    /// Whether the window follows from a model of the path in recovery and after an idle time, too. Nothing else
-    /// changes it there: no proportional reduction, restart window, window validation or deflation. Never changes.
+    /// Whether the window follows from a model of the path, also in recovery and after idle times. The connection then
+    /// applies no proportional reduction, restart window, window validation or deflation. Never changes.
     fn is_model_based(&self) -> bool {
         false
     }
-    /// Whether it currently sends less than the path takes on purpose, so that data sent now shows less than the path's rate.
+    /// Whether it currently sends less than the path could carry, on purpose, so that delivery rates are too low.
     fn holds_back(&self) -> bool {
         false
     }
@@ -159,8 +159,8 @@ pub trait CongestionControl {
     fn polls(&self) -> Option<u32> {
         None
     }
-    /// Returns its effect on a path if no buffer bounds its window; `None`: no special effect. The connection reads it
-    /// before data transfer.
+    /// Returns its effect on a path if no buffer limits its window; `None` without a special effect. Read before data
+    /// transfer.
     fn unbounded(&self) -> Option<Unbounded> {
         None
     }

@@ -1,5 +1,5 @@
-//! Measures the answer time of a host, before the scenario begins and without other traffic. Each round trip contains
-//! it.
+//! Measures the answer time of a host, which each round trip contains. It measures before the scenario begins, without
+//! other traffic.
 
 use crate::clock::clock_ns;
 use crate::host::Host;

@@ -1,4 +1,4 @@
-//! The clock that packets leave by.
+//! The clock for departures of packets.
 
 use bentpipe_units::Duration;
 use rustix::time::{clock_gettime, ClockId, Timespec};

@@ -1,10 +1,11 @@
-//! Limits of a program at a host. It has the files of the calling user, and the packets of its host.
+//! Limits of a program at a host. A program has access to the files of the calling user, and to the packets of its
+//! host.
 //!
-//! It changes nothing else of the machine, even if root called, who owns the settings of the kernel and the disks. Its
-//! folders of settings are read-only. Root's programs have devices without hardware behind them. Its only capability
-//! (capabilities(7)) is `CAP_NET_RAW`, over a network that contains only its host. A program may create a user
-//! namespace: it cannot change or remove the mounts there (mount_namespaces(7)). [`WALLS`] are more limits, where the
-//! system has them.
+//! It cannot change other parts of the machine, even if root, who owns the settings of the kernel and the disks,
+//! started it. Its folders of settings are read-only. Programs of root have devices without hardware behind them. Its
+//! only capability (capabilities(7)) is `CAP_NET_RAW`, over a network that contains only its host. A program may create
+//! a user namespace: it cannot change or remove the mounts there (mount_namespaces(7)). [`WALLS`] are more limits,
+//! where the system has them.
 #![allow(unsafe_code)]
 
 use crate::system::{self, step, NotAllowed};

@@ -1,7 +1,7 @@
 //! Drives hosts in real time: their packets enter the simulated network on arrival, and leave it when they are due.
 //!
-//! The path is computed from the instants at which packets entered. Lateness therefore does not add up and changes
-//! neither queues nor losses.
+//! The path is computed from the instants at which packets entered. So lateness does not add up, and it changes neither
+//! queues nor losses.
 
 use crate::behind::Behind;
 use crate::calibrate;

@@ -1,5 +1,5 @@
-//! Reports of routers to senders that a packet was larger than the MTU of a link. Made for real senders, and read for
-//! bentpipe's TCP.
+//! Reports of routers to senders that a packet was larger than the MTU of a link. They are written for real senders,
+//! and read for bentpipe's TCP.
 
 use crate::codec::{checksums_are_right, Headers};
 use bentpipe_tcp::Notice;

@@ -1,7 +1,7 @@
 //! Segmentation offload: splits super-packets of hosts, and joins neighbours that leave together.
 //!
-//! A Linux host passes TCP data in units of up to 64 kB and expects the device to cut them. Such a unit as one packet
-//! would give all of its segments one place in queues and one error. So each segment is a separate packet on the path.
+//! A Linux host passes TCP data in units of up to 64 kB and expects the device to cut them. If a unit were one packet,
+//! all of its segments would share one place in queues and one error. So each segment is a separate packet on the path.
 //! Segments of one super-packet that leave at the same time are passed to the receiver as one unit, like receive
 //! offload.
 //!

@@ -1,6 +1,6 @@
 //! Captures: packets with their times in the format pcapng (draft-ietf-opsawg-pcapng), which Wireshark and tcpdump read.
 //!
-//! One file has the packets that one host sees, so no packet occurs twice: sent packets at their departure, received
+//! One file has the packets of one host, so no packet occurs twice in it: sent packets at their departure, received
 //! packets at their arrival. A lost packet is in the file of its sender, at its place, with the cause as a comment.
 
 use bentpipe_sim::dictionary::Cause;

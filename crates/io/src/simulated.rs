@@ -2,8 +2,8 @@
 //!
 //! A simulated packet has no content, and the simulator does not represent some of its header fields. Addresses, ports
 //! and identifications are made up, equal in each run. Host `n` in the order of nodes has `10.78.x.y`. A flow has a
-//! port at its receiver, and each of its connections a port at its sender: over several paths each of its subflows. The file contains headers only. The payload
-//! counts in their lengths, and as zeros in the checksums.
+//! port at its receiver. Each of its connections, or each of its subflows over several paths, has a port at its sender.
+//! The file contains headers only. The payload counts in their lengths, and as zeros in the checksums.
 
 use crate::codec::{fold, sum};
 use crate::multipath::Keyring;

@@ -1,9 +1,9 @@
 //! A TCP connection without input or output: segments and time go in, segments and events come out.
 //!
-//! The crate cannot reach a clock, a socket or a random source, and it moves ranges, not bytes: whoever
-//! drives it owns the payload. The simulator drives it with virtual time, the emulator with real time.
+//! The crate cannot reach a clock, a socket or a random source. It moves ranges, not bytes: its driver owns the
+//! payload. The simulator drives it with virtual time, the emulator with real time.
 //!
-//! Start at [`Connection`]; its parts are listed there.
+//! Start at [`Connection`], which lists its parts.
 #![forbid(unsafe_code)]
 
 mod cache;

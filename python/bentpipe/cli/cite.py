@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def command(source: Path, json: bool, quiet: bool) -> None:
     """Write the sentence that cites a result.
 
-    It has versions, hosts, replications, seeds, a digest of the scenario and the command. The entry for BibTeX follows.
+    The sentence has versions, hosts, replications, seeds, a digest of the scenario and the command. The entry for
+    BibTeX follows.
     """
     from bentpipe.packing.cite import cite
 

@@ -31,7 +31,7 @@ DIFFERS = 1
     metavar="[SCRIPT]...",
     help="Names such as rfc5681, or files: bentpipe's scripts, or *.pkt of packetdrill. Default: all bundled scripts.",
 )
-@click.option("--kernel", is_flag=True, help="Also run them on the TCP of this machine's kernel, in real time.")
+@click.option("--kernel", is_flag=True, help="Also run the scripts on the TCP of this machine's kernel, in real time.")
 @options.json
 @options.quiet
 def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> None:

@@ -61,11 +61,11 @@ class Emulate(RealTimeCommand):
     help="Program to run, with its arguments. Default with --serve bulk: a built-in receiver.",
 )
 @click.option("--rate", metavar="RATE", help="Path without a file: its rate, 20Mbit/s. Default: 1 Gbit/s.")
-@click.option("--up-rate", metavar="RATE", help="Its rate from client to server. Default: as --rate.")
-@click.option("--delay", metavar="TIME", help="Its one-way delay, 270ms. Default: none.")
-@click.option("--loss", metavar="SHARE", help="Its share of lost packets in each direction, 1%. Default: none.")
-@click.option("--queue", metavar="LIMIT", help="Its queues: '100 packets', '64 kB', '2 bdp'. Default: 1 bdp.")
-@click.option("--from-tc", metavar="LINES", help="Path of lines of tc, or of a script with them: see init --from-tc.")
+@click.option("--up-rate", metavar="RATE", help="Path without a file: rate from client to server. Default: as --rate.")
+@click.option("--delay", metavar="TIME", help="Path without a file: one-way delay, 270ms. Default: none.")
+@click.option("--loss", metavar="SHARE", help="Path without a file: lost share in each direction, 1%. Default: none.")
+@click.option("--queue", metavar="LIMIT", help="Path without a file: queues, '64 kB', '100 packets'. Default: 1 bdp.")
+@click.option("--from-tc", metavar="LINES", help="Path from lines of tc, or a script with them: see init --from-tc.")
 @click.option("--serve", metavar="CMD", help="Program at the other host, or a built-in one: bulk, echo, http.")
 @click.option(
     "--at",

@@ -65,7 +65,7 @@ DIFFERS = 3
     type=click.Choice(("arrival", "send")),
     default="arrival",
     show_default=True,
-    help="Meaning of CSV times beside round trips.",
+    help="Meaning of the times of round trips in CSV files.",
 )
 @click.option("--interval", metavar="TIME", help="Time between pings without time stamps: 10ms.")
 @click.option(

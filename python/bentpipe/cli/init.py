@@ -92,7 +92,7 @@ queue = "1 bdp"
     "--from-tc",
     "lines",
     metavar="LINES",
-    help="Make it of lines of Linux' tc: the lines, or 'SCRIPT ARG... NAME=VALUE...'. The script is not run.",
+    help="Make the scenario from lines of tc: the lines, or 'SCRIPT ARG... NAME=VALUE...'. The script is not run.",
 )
 def command(name: str | None, source: str | None, lines: str | None) -> None:
     """Write a commented scenario to start from.

@@ -78,7 +78,7 @@ class Entry(NamedTuple):
 def command(topic: str | None, json: bool) -> None:
     """List names with their meanings.
 
-    Congestion controls, queues, scenarios, papers, metrics, time series, columns of the tables and more.
+    Topics are congestion controls, queues, scenarios, papers, metrics, time series, columns of the tables and more.
     """
     known = topics()
     topic = topic and _find_topic(topic, known)

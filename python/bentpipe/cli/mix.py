@@ -102,7 +102,7 @@ def command(
     """Let congestion controls share a path.
 
     Runs every flow of the scenario once with each congestion control, all at the same time. Reports the share of each,
-    the cases that are starved, and the goodput of each case alone. --vary asks whether the cases are fair at each point
+    the starved cases, and the goodput of each case alone. --vary decides whether the cases are fair at each point
     of a grid.
     """
     check_places(save, plot)

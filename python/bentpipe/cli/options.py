@@ -128,15 +128,15 @@ sides = click.option(
     show_default=True,
     metavar="|".join(SIDES),
     shell_complete=complete.complete_names(SIDES),
-    help="Test for any difference, or whether each is better, worse or not worse than --against NAME.",
+    help="Test for any difference, or whether each case is better, worse, or not worse by --margin than --against"
+    " NAME.",
 )
 margin = click.option(
     "--margin",
     metavar="AMOUNT",
     default=Judgement.margin,
     show_default=True,
-    help="Smallest difference that matters: 2% of the other's value, or 20ms. With --sides not-worse: the largest"
-    " acceptable loss.",
+    help="Smallest difference that matters: 2% of the other case's value, or 20ms.",
 )
 JUDGEMENT = {
     "statistic": statistic,

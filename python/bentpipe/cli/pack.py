@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 def command(source: Path, out: Path | None, classes: tuple[str, ...], json: bool, quiet: bool) -> None:
     """Pack a result, for others to repeat.
 
-    It has the tables, the scenario, all files that the scenario names, the sources of your classes, the command and the
-    versions. Prints what goes in.
+    The packed file has the tables, the scenario, all files that the scenario names, the sources of your classes, the
+    command and the versions. Prints a list of its content.
     """
     from bentpipe.packing.pack import pack
 

@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 )
 @argument("source", type=options.PLACE, metavar="FILE", help="File of `bentpipe pack`.")
 @click.option("--look", is_flag=True, help="Show what is inside, with the code, and run nothing.")
-@click.option("--trust", is_flag=True, help="Run code that is inside without a question.")
+@click.option("--trust", is_flag=True, help="Run the Python code in the file without asking.")
 @click.option(
     "-o",
     "--out",
     type=options.PLACE,
     metavar="FOLDER",
-    help="Folder to unpack into and to run in; it stays, and the same command goes on in it. Default: a temporary one.",
+    help="Folder for the files and runs, which is kept; repeat the command to resume. Default: a temporary folder.",
 )
 @options.json
 @options.quiet
 def command(source: Path, look: bool, trust: bool, out: Path | None, json: bool, quiet: bool) -> None:
     """Repeat a packed result, and compare tables.
 
-    Reports for each table whether it is equal to the byte, else its differences. The exit code is 1 if values differ.
-    Python code inside runs only if you agree.
+    Reports for each table that it is equal to the byte, or its differences. The exit status is 1 if values differ.
+    Python code in the file runs only if you agree.
     """
     from bentpipe.packing.archive import read_archive
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--full/--quick",
     "full",
     default=False,
-    help="Few replications, in minutes (default), or enough for the tolerances, in half an hour.",
+    help="Full: enough replications for the tolerances, in half an hour. Quick (default): few, in minutes.",
 )
 @click.option(
     "--claim",
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--falsify",
     is_flag=True,
-    help="Also measure each claim that holds again without its mechanism or condition; list claims that still hold.",
+    help="Measure claims that hold a second time, without their mechanism or condition; list claims that still hold.",
 )
 @click.option(
     "-o",

@@ -83,7 +83,7 @@ def command(
     """Simulate a scenario once.
 
     Prints tables of the flows, the links and the causes of lost packets, one sentence, and a next command. With --all,
-    also the limits of each sender with their times, and its reactions to losses.
+    it also prints the times and limits of each sender, and its reactions to losses.
     """
     check_places(save, plot, pcap)
     check_chart(chart, RUN_CHARTS, "a run", is_drawn=plot is not None)

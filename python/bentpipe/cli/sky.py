@@ -30,8 +30,8 @@ MAP = "map.png"
 def command() -> None:
     """Look at a constellation over time.
 
-    Paths between two places, passes, coverage, maps and link budgets, computed from orbits without any packets. See:
-    list constellations, list places.
+    Shows paths between two places, passes, coverage, maps and link budgets. They are computed from orbits, without
+    packets. See: list constellations, list places.
     """
 
 
@@ -114,8 +114,8 @@ def path(
 ) -> None:
     """Show the path between two places.
 
-    One-way delay by propagation, hops, elevations and handovers at each instant; with --disjoint also those of disjoint
-    paths.
+    Shows one-way propagation delay, hops, elevations and handovers at each instant. With --disjoint, it also shows
+    disjoint paths.
     """
 
     def find(bar: Bar) -> Any:
@@ -195,9 +195,9 @@ def matrix(
 ) -> None:
     """Show the paths between all pairs of places.
 
-    One-way delay by propagation, hops and changes of each pair over time. With --plot a heat map of the median delay
-    (delay). --chart draws the largest over the least delay (spread), the share of the time with a path (connected),
-    changes, or the most hops (hops).
+    Shows one-way propagation delay, hops and changes of each pair over time. With --plot, it draws a heat map of the
+    median delay (delay). --chart selects the ratio of largest to least delay (spread), the share of the time with a
+    path (connected), the changes, or the largest number of hops (hops).
     """
     from bentpipe.sky.matrix import check_chart
 
@@ -247,7 +247,7 @@ def passes(
 ) -> None:
     """Show which satellites pass over a place.
 
-    Rise, highest point and set of each, how many are in view, and the longest time without one.
+    Shows rise, highest point and set of each satellite, the number in view, and the longest time without a satellite.
     """
 
     def find(bar: Bar) -> Any:
@@ -301,8 +301,8 @@ def coverage(
 ) -> None:
     """Show satellites in view and delays by place.
 
-    Print a table by latitude. With --plot, draw a map of the satellites in view on average (mean), at least (min),
-    of the time with a satellite (covered), or of the one-way delay (delay).
+    Prints a table by latitude. With --plot, it draws a map. --chart selects the average number of satellites in view
+    (mean), the least number (min), the share of the time with a satellite (covered), or the one-way delay (delay).
     """
     from bentpipe.sky.covering import check_chart
 
@@ -385,7 +385,7 @@ def map(
 ) -> None:
     """Draw satellites and links at a moment.
 
-    With --from and --to also the path of the shortest delay.
+    With --from and --to, it also draws the path with the shortest delay.
     """
 
     def find(_: Bar) -> Any:
@@ -510,9 +510,9 @@ def budget(
 ) -> None:
     """Show a link budget line by line.
 
-    Power, losses and energy over noise at the elevations that occur, in dry air and in rain, with the best modulation
-    and code of DVB-S2. Durations of fades, and the share of the year for which each modulation and code holds.
-    With --down-... both ways of a bent pipe.
+    Shows power, losses and the energy-to-noise ratio at the elevations that occur, in dry air and in rain, with the
+    best modulation and code of DVB-S2. Also shows durations of fades, and the share of the year in which each
+    modulation and code works. The options --down-... add the downlink of a bent pipe.
     """
 
     def find(_: Bar) -> Any:

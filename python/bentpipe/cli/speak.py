@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--port", type=int, default=5001, show_default=True, metavar="N", help="Port to listen on, or to connect to."
 )
 @click.option("--quic", is_flag=True, help="Speak QUIC with TLS 1.3 over UDP, with the settings of [quic].")
-@options.one_cc("Congestion control of bentpipe's end (see: list cc). Of TCP: or FILE.py:CLASS.")
+@options.one_cc("Congestion control of bentpipe's end (see: list cc). For TCP also FILE.py:CLASS.")
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option(

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     multiple=True,
     shell_complete=complete.settings,
     help="A key and its values, a list or a range: tcp.cc=reno,sack or link.up.error.rate=1e-5..1e-1:9:log. Repeatable."
-    " 'KEY=VALUES; KEY=VALUES' go together. Your own congestion control: FILE.py:CLASS. Overrides [sweep] in the file.",
+    " 'KEY=VALUES; KEY=VALUES' change together. Your own congestion control: FILE.py:CLASS. Overrides [sweep] in the"
+    " file.",
 )
 @options.case("A condition by name, as one more axis: 'rain: link.sat.error.rate=1e-4'. Repeatable.")
 @options.replications(None, "Runs per point, each with another seed. Default: the number in the file, else 10.")

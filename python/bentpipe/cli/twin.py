@@ -67,9 +67,9 @@ def command(
 ) -> None:
     """Compare the simulator with this machine.
 
-    Simulates a bulk transfer with the settings of the kernel. The kernel does it over the same path in real time.
-    A table shows the 95 % interval of the difference of each quantity, and whether the two agree, differ, or need more
-    runs. A sentence gives the overall verdict.
+    Simulates a bulk transfer with the settings of the kernel. The kernel does the same transfer over the same path in
+    real time. A table shows the 95 % interval of the difference of each quantity, and whether both sides agree, differ,
+    or need more runs. A sentence gives the overall verdict.
     """
     check_places(save, plot)
     shares = _shares(margin)

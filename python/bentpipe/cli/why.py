@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 )
 @options.file
 @click.option("--flow", metavar="NAME", help="Flow to explain. Required with a time if there are several.")
-@click.option("--at", "at", metavar="TIME", help="Instant: 72s. Covers at least four round trips around it.")
+@click.option(
+    "--at", "at", metavar="TIME", help="Instant: 72s. Covers four round trips, and at least 0.5 s, before and after it."
+)
 @click.option("--from", "start", metavar="TIME", help="Start of a time window; needs --to.")
 @click.option("--to", "end", metavar="TIME", help="End of the time window; needs --from.")
 @click.option("--no-try", is_flag=True, help="Do not try remedies; each takes a run. Not with a time.")

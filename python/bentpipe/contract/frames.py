@@ -1,4 +1,4 @@
-"""The tables of all results: one schema each. `rows` makes their rows."""
+"""The tables of all results. Each kind of table has one schema. The module `rows` makes the rows."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ WHOLE = pl.Int64
 
 
 class Table(pl.DataFrame):
-    """A frame that prints whole columns from the first on: those that fit the terminal, and the interval in any case.
+    """A data frame that prints as many whole columns as fit the terminal, from the first on, and always the interval.
 
-    Polars prints eight columns, and leaves out those in the middle.
+    Polars alone would print eight columns, and leave out those in the middle.
     """
 
     def __str__(self) -> str:

@@ -41,7 +41,7 @@ class Report:
     figures, tables : list of Path
         Each figure as SVG, PNG and PDF, each table as CSV and LaTeX.
     statements : list of str
-        Sentences about each metric. A sentence about many settings counts them.
+        Sentences about each metric. With many settings, a sentence gives their counts.
     """
 
     folder: Path
@@ -128,7 +128,7 @@ def join_answer(said: Iterable[str], names: Iterable[str] = ()) -> str:
 
 
 def caption(table: Table, text: str) -> str:
-    """Adds to a caption that the page has only the first rows, if so."""
+    """Adds a note to a caption if the page has only the first rows."""
     if table.total <= len(table.rows):
         return text
     return f"{text} The first {len(table.rows)} of {table.total:,} rows; tables/{table.name}.csv has all."

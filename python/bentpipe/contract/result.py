@@ -45,7 +45,7 @@ class Result(ABC):
 
     @property
     def pages(self) -> str:
-        """Sizes of the pages of flows: `2.47 MB in 77 requests, medians of web-2025`. Empty without pages."""
+        """Sizes of the web pages of flows: `2.47 MB in 77 requests, medians of web-2025`. Empty without pages."""
         return ""
 
     def describe_setup(self) -> str:
@@ -112,8 +112,8 @@ class Result(ABC):
             Width and height in inches, a title instead of the scenario's title, and labels of the axes:
             `{"x": ..., "y": ...}`.
         axes : matplotlib.axes.Axes, optional
-            Axes of another figure. The drawing takes their place, with one panel or several, and is returned as a part
-            of that figure (`SubFigure`). Its size is that of the place.
+            Axes of another figure. The drawing replaces these axes, with one panel or several, and has their size. It
+            is returned as a part of that figure (`SubFigure`).
 
         Raises
         ------
@@ -269,7 +269,7 @@ class Result(ABC):
 
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:
-    """Make a column of values with their intervals, all in one unit, which is in its head."""
+    """Make a column of values with their intervals, all in one unit. Its head names the unit."""
     # A single run does not need scipy, which this module imports.
     from bentpipe.statistics.samples import AtLeast
 

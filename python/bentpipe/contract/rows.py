@@ -46,5 +46,5 @@ def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgemen
 
 
 def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:
-    """Make the row of one difference, `of` less `other`."""
+    """Make the row of one difference, `of` minus `other`."""
     return {"metric": metric.name, "unit": metric.unit, "of": of, "other": other, **found.to_dict()}

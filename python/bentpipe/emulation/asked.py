@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def collect_asked(scenario: Scenario, options: Mapping[str, Any], command: Sequence[str] = ()) -> dict[str, Any]:
-    """Collect the parts of a command: origin of the scenario, options by argument, and the program."""
+    """Collect the parts of the command that repeats the work: origin of the scenario, options, and the program."""
     given = {name: value for name, value in options.items() if value not in (None, False)}
     plain = {name: _plain(each) for name, each in given.items()}
     return {"facts": collect_facts(scenario), "options": plain, "command": list(command)}

@@ -68,18 +68,18 @@ def multipath(columns: dict[str, list[Any]]) -> pl.DataFrame:
 
 
 def connections(found: pl.DataFrame) -> pl.DataFrame:
-    """Last sample of each end of a connection, in order of its start."""
+    """Return the last sample of each end of each connection, in order of the connections' starts."""
     return found.group_by(ENDS, maintain_order=True).last().select(*SCHEMA)
 
 
 def kernel(found: pl.DataFrame, release: str) -> tuple[str, list[str]]:
-    """The hosts with the kernel's TCP, as in `Scenario.hosts`, with the congestion controls of their connections."""
+    """List the hosts with the kernel's TCP and their congestion controls, in the form of `Scenario.hosts`."""
     senders = found["cc"].unique(maintain_order=True).to_list()
     return f"Linux {release} (kernel)", [cc for cc in senders if not cc.endswith(OWN)]
 
 
 def own(scenario: Scenario, senders: Iterable[str], *, is_quic: bool = False) -> tuple[str, list[str]]:
-    """The host with bentpipe's TCP or QUIC, as in `Scenario.hosts`. The preset of TCP is that of `[tcp]`."""
+    """List the host with bentpipe's TCP or QUIC, in the form of `Scenario.hosts`. The preset of TCP is from `[tcp]`."""
     if is_quic:
         return "QUIC" + OWN, list(dict.fromkeys(senders))
     link = {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms"}
@@ -89,7 +89,7 @@ def own(scenario: Scenario, senders: Iterable[str], *, is_quic: bool = False) ->
 
 
 def select_flow(found: pl.DataFrame, flow: str) -> pl.DataFrame:
-    """The samples of the connection of a flow that sent most, at the end that sent."""
+    """Select the connection of a flow that sent the most data, and return its samples at the sending end."""
     between = found.filter(pl.col("flow") == flow)
     if between.is_empty():
         return between
@@ -114,7 +114,7 @@ def with_kernel(
 def with_rows(
     flows: pl.DataFrame, found: pl.DataFrame, scenario: Scenario, counts: Mapping[str, Mapping[str, float]]
 ) -> pl.DataFrame:
-    """Fill the rows of flows with ports with the reports of their connections of TCP.
+    """Fill the rows of flows of real packets from the reports of their TCP connections.
 
     Parameters
     ----------
@@ -124,13 +124,13 @@ def with_rows(
         Samples.
     scenario : Scenario
     counts : mapping
-        Counts of events of TCP at each host, by columns of `flows`. They are those of a flow if no other flow has its
-        hosts: then columns that both hosts know are filled.
+        Counts of TCP events at each host, by columns of `flows`. They belong to a flow only if no other flow has the
+        same hosts. Columns that both hosts report are then filled.
 
     Returns
     -------
     polars.DataFrame
-        Rows without connections of TCP are unchanged: the transport of other programs is unknown.
+        Rows of flows without TCP connections stay unchanged, because their transport is unknown.
     """
     ports = {name: (flow["from"], flow["to"]) for name, flow in find_ports(scenario).items()}
     rows = []
@@ -166,7 +166,7 @@ def with_rows(
 def collect_counts(
     host: str, counters: Mapping[str, Mapping[str, int]], kernel: Mapping[str, str], spoken: Iterable[Mapping[str, Any]]
 ) -> dict[str, float]:
-    """Counts of events of TCP at a host, by columns of `flows`: the kernel's, and those of bentpipe's TCP there."""
+    """Count the TCP events at a host, by columns of `flows`, from the kernel and from bentpipe's TCP at this host."""
     here = counters[host]
     # The samples end up to 20 ms before a connection. The counter does not.
     found = {"retransmissions": float(here.get("RetransSegs", 0)), **count_kernel(here, here, kernel)}
@@ -187,7 +187,10 @@ def find_ports(scenario: Scenario) -> dict[str, dict[str, Any]]:
 def with_series(
     recorded: Mapping[str, pl.DataFrame], found: pl.DataFrame, scenario: Scenario
 ) -> dict[str, pl.DataFrame]:
-    """Joins the series of a run with those of the kernel: a flow with a port gets the connection that sent most."""
+    """Joins the series of a run and of the kernel.
+
+    A flow of real packets gets the connection that sent the most data.
+    """
     tables = dict(recorded)
     if found.is_empty():
         return tables

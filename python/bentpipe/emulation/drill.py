@@ -1,4 +1,4 @@
-"""`bentpipe drill`: conformance scripts, as they are, through the codec of real packets, and on the kernel's TCP."""
+"""`bentpipe drill`: runs conformance scripts with segments as values, as encoded packets, and on the kernel's TCP."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Difference:
     what : str
         Expected and actual segment.
     way : str or None
-        On the kernel: a known deviation of Linux, if bentpipe's TCP with it differs in the same line.
+        For the kernel: a known deviation of Linux that explains the difference. With this deviation, bentpipe's TCP
+        differs in the same line.
     """
 
     title: str
@@ -65,7 +66,7 @@ class Kernel:
     holds : int
         Cases that hold as written.
     noted : int
-        Cases that hold with the notes of the script on what Linux does otherwise.
+        Cases that hold if the notes of the script on deviations of Linux are taken into account.
     differences : tuple of Difference
         Cases in which the kernel differs.
     not_applicable : dict
@@ -87,11 +88,12 @@ class Drilled:
     script : str
         Its name, or the path that was given.
     cases : int
-        Situations in it.
+        Number of cases (situations) in the script.
     core : tuple of Difference
-        Cases in which the connection differs, given segments as values.
+        Cases in which bentpipe's TCP differs if segments are passed as values.
     codec : tuple of Difference
-        The same where each segment is made into an IPv4 packet, with options and checksums, and read again.
+        Cases in which bentpipe's TCP differs if each segment is encoded as an IPv4 packet, with options and checksums,
+        and decoded again.
     kernel : Kernel or None
         Result on the kernel's TCP, if requested.
     """
@@ -104,11 +106,11 @@ class Drilled:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs."""
+        """Whether all cases hold."""
         return not (self.core or self.codec or (self.kernel and self.kernel.differences))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Return all attributes as plain data, fit for JSON."""
         return {**asdict(self), "holds": self.holds}
 
 
@@ -186,7 +188,7 @@ def run_script(script: str) -> Drilled:
 
 
 def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
-    """Run scripts that can be read on the TCP of this machine's kernel, too, in real time.
+    """Also run scripts, which were read before, on the TCP of this machine's kernel, in real time.
 
     Raises
     ------

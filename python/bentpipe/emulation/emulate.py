@@ -71,13 +71,14 @@ class Emulation(Result):
     status : int or None
         Exit status of the program; None if it did not end by itself, negative if a signal ended it.
     stopped : str
-        Why the run ended: `ended` (the program did), `over` (the duration of the scenario), `interrupted`.
+        Reason for the end of the run: `ended` (the program ended), `over` (the duration of the scenario has passed) or
+        `interrupted`.
     samples : polars.DataFrame
-        The kernel's connections between hosts, each at both ends, every 20 ms while they changed: windows, round trips,
-        data acknowledged, retransmissions, limits. The samples of the connection that sent most of a flow are series of
-        `result`, too.
+        The kernel's connections between hosts: windows, round trips, data acknowledged, retransmissions and limits, at
+        both ends, every 20 ms while they changed. For each flow, the samples of the connection that sent the most data
+        are also series of `result`.
     kernel : dict
-        Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
+        Release of the kernel, and TCP settings of the hosts, by the kernel's names.
     counters : dict
         The kernel's counters of TCP at each host (`Tcp` in /proc/net/snmp, `TcpExt` and `MPTcpExt` in
         /proc/net/netstat), since the start of the run.
@@ -85,13 +86,13 @@ class Emulation(Result):
         The kernel's connections over several paths, at both ends, every 20 ms while they changed: number of subflows,
         data acknowledged and received in order, and data given to a second subflow. Their subflows are in `samples`.
     spoken : list of dict
-        Outcome of each connection of bentpipe's TCP or QUIC, with the counters of virtual time: at the host of `speak`,
-        at a peer with the same QUIC, and at proxies that split connections, which have one connection towards each end.
-        `host` is its node.
+        Outcome of each connection of bentpipe's own TCP or QUIC, with the same counters as in a simulation. Such
+        connections are at the host of `speak`, at a peer with the same QUIC, and at proxies that split connections (one
+        towards each end). `host` is the node of the connection.
     attempts : int
         Number of runs until this one: more than 1 if earlier ones were not trustworthy.
     programs : dict
-        Exit status of the program at each further node; None if it still ran at the end.
+        Exit status of each program of `programs`, by node; None if it still ran at the end.
     asked : mapping
         The verb, origin of the scenario, options and program of the command that repeats it.
     """
@@ -166,7 +167,7 @@ class Emulation(Result):
         ----------
         folder : path
         classes : iterable of classes or str, optional
-            Your classes that the run had, as for `RunResult.load`.
+            Custom classes of the run, as for `RunResult.load`.
 
         Raises
         ------
@@ -188,7 +189,7 @@ class Emulation(Result):
             )
 
     def command(self) -> str:
-        """Write the command that makes it again, for a shell; real time gives other numbers.
+        """Write the shell command that repeats the run. Real time gives other numbers.
 
         Raises
         ------
@@ -250,7 +251,7 @@ class Emulation(Result):
 
 @dataclass(frozen=True)
 class Own:
-    """Task of bentpipe's TCP, or QUIC, at the host without the program."""
+    """Task of bentpipe's own TCP or QUIC at the host without the program."""
 
     service: str
     """`bulk`, `echo`, `send` or `take`."""
@@ -258,10 +259,10 @@ class Own:
     """File to send, or to write."""
     port: int
     connects: bool
-    """Whether it connects to the program's host once that listens; otherwise the program connects."""
+    """Whether it connects to the program's host as soon as the program listens. Otherwise the program connects."""
     secret: int
     quic: Mapping[str, Any] | None = None
-    """Scenario with settings of QUIC; None: TCP."""
+    """Scenario with the settings of QUIC; None for TCP."""
     qlog: str | None = None
     """Folder for qlog files of QUIC."""
 
@@ -289,57 +290,59 @@ def emulate(
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
 
-    Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. Their
-    packets pass the simulated links, queues, errors and middleboxes; flows of the scenario that stay simulated share
-    them. For a flow over several paths, each host has an address for each of them, and the kernel's Multipath TCP
-    (RFC 8684) opens a subflow from each address of the program's host. Programs have the user's files and change
-    nothing else outside. Nothing remains afterwards.
+    Both ends of a flow become Linux hosts in private namespaces, without root if the system allows it. Their packets
+    pass the simulated links, queues, errors and middleboxes. The other flows of the scenario stay simulated and share
+    the path. For a flow over several paths, each host has an address for each path, and the kernel's Multipath TCP (RFC
+    8684) opens a subflow from each address of the program's host. Programs can read and write the user's files, but
+    change nothing else on the machine. Nothing remains afterwards.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As for `bentpipe.run`. Hosts are the ends of its flows with `app = "port"`; if it has none, the first flow, or
-        `flow`, becomes one: real packets take its place.
+        See `bentpipe.run`. The hosts are the ends of its flows with `app = "port"`. Without such a flow, real packets
+        replace the flow `flow`, by default the first one.
     command : sequence of str, optional
-        The program with its arguments. With the server `bulk` it may be missing: then a client takes what that sends.
+        The program with its arguments. With `serve="bulk"` it may be missing; a built-in client then receives the data.
     serve : str or sequence of str, optional
-        A program for the other host, or a built-in one: `bulk` sends without end, `echo` returns what it gets, both at
-        port 5001, `http` serves the files of this folder at port 8000. The run starts when it listens.
+        A program for the other host, or a built-in server. `bulk` sends without end, and `echo` sends back the received
+        data, both at port 5001. `http` serves the files of this folder at port 8000. The run starts when it listens.
     shell : bool
-        Run your shell (`SHELL`) instead of a program. It keeps the terminal. A program has a separate session.
+        Run your shell (`SHELL`) instead of a program. A shell keeps the terminal; a program has a separate session.
     at : str, optional
-        The host of the program; by default where the flow goes to. The server is at the flow's other end.
+        The host of the program; by default the node `to` of the flow. The server is at the other end of the flow.
     programs : mapping, optional
-        Programs at further nodes, by name of the node. Each such node is a host, with real packets to all others, and
-        the flows of the scenario stay simulated. They start before the program, and end with it.
+        Programs at further nodes, by the name of the node. Each such node becomes a host with real packets to all other
+        hosts; the flows of the scenario stay simulated. These programs start before `command` and end with it.
     flow : str, optional
-        The flow whose place real packets take.
+        The flow that real packets replace.
     seed : int, optional
-        Instead of the scenario's own.
+        Seed of the run. The default is the scenario's seed.
     pcap : path, optional
-        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, and `{host}` in its
-        name is that of the host. A packet that the path lost is in the capture of its sender, with the cause as a
-        comment.
+        Capture the packets of each host. For `OUT.pcapng`, the files are `OUT-HOST.pcapng`; `{host}` in the name is
+        replaced by each host. A packet that the path lost is in the capture of its sender, with the cause as a comment.
     cc : str, optional
-        Congestion control of all connections at the hosts, regardless of the programs' choice, by its name in the
-        kernel or in bentpipe: `reno`, `cubic`, `bbr` or `bbr1`, for example. By default that of the machine.
+        Congestion control of all connections at the hosts, regardless of the programs' choice. The name is the kernel's
+        or bentpipe's, such as `reno`, `cubic`, `bbr` or `bbr1`. By default, the machine's setting applies.
     backend : str
-        Devices of the hosts. `tun`; or `packet`: a pair of Ethernet devices and a packet socket, without /dev/net/tun.
-        `auto` takes the first of them that the system allows.
+        Devices of the hosts: `tun`, or `packet` (a pair of Ethernet devices and a packet socket, without
+        /dev/net/tun). `auto` takes `tun` if the system allows it, else `packet`.
     offload : str
-        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is still a separate packet on the path,
-        with its own place in queues and its own errors. Segments that leave the path at the same time go to the
-        receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
+        Whether hosts hand over TCP data in units of up to 64 kB: `on`, `off`, or `auto` (on if the kernel supports it).
+        Each segment is still a separate packet on the path, with its own place in queues and its own errors. Segments
+        that leave the path at the same time go to the receiver as one unit.
     initial_window : int, optional
         Initial window of all connections at the hosts, in segments; by default the kernel's 10.
     shared_memory : bool
-        Let programs share memory and queues (System V and POSIX) with the machine, as those of X11 may need.
+        Let programs share memory and message queues (System V and POSIX) with the machine. Programs of X11 may need
+        this.
     strict : bool
-        Run programs only if no wall around them is missing. By default `trust.missing_walls` of the result names them.
+        Run programs only if the system has all walls around programs. By default, programs also run with missing
+        walls, which `trust.missing_walls` of the result names.
     attempts : int
-        Most runs: the program runs again while the verdict is not trustworthy. The result is that of the last run.
+        Maximum number of runs. The program runs again while the verdict is not trustworthy. The result is from the
+        last run.
     output : path, optional
-        File for the standard output of the program, in place of that of this process.
+        File for the standard output of the program, in place of the standard output of this process.
     quiet : bool
         Send the output of the program to the error output.
 
@@ -422,10 +425,10 @@ def carry_out(
     output: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> Emulation:
-    """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`.
+    """Emulate with a program at one host, and a server or bentpipe's TCP at the other; see `emulate` and `speak`.
 
-    Captures have the first `pcap_bytes` bytes of each packet. The walls `without` are not built, as on a system that
-    lacks them.
+    Captures contain the first `pcap_bytes` bytes of each packet. The walls in `without` are left out, as on a system
+    that does not have them.
     """
     forks.refuse()
     if not hasattr(_core, "Emulation"):
@@ -535,7 +538,7 @@ def _spell_own(own: Own, host: str, peer: str) -> dict[str, Any]:
 
 
 def whole(found: Emulation) -> Emulation:
-    """Return a run that will be compared with others.
+    """Return the run if it is complete, so that it can be compared with others.
 
     Raises
     ------

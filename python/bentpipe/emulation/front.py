@@ -1,8 +1,8 @@
 """The processes of an emulation. This module runs in a separate process with one thread and few imports.
 
-The caller starts the front: it leaves the namespaces of the machine and starts the engine, the first process of
-a namespace of processes. The engine makes the hosts, starts the programs and drives the network. Each process ends with
-its parent, and all children of programs end with the engine.
+The caller starts the front. The front leaves the namespaces of the machine and starts the engine, which is the first
+process of a process namespace. The engine makes the hosts, starts the programs and drives the network. Each process
+ends with its parent, and all children of programs end with the engine.
 """
 
 from __future__ import annotations

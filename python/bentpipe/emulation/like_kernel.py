@@ -1,4 +1,4 @@
-"""The scenario of a twin as the simulator has it: with hosts like the kernel of this machine."""
+"""Makes the simulated side of a twin: the scenario with hosts like the kernel of this machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINUX_PATHS = {
 
 
 def name_simulated_cc(name: str) -> str:
-    """The congestion control of the simulator that is the kernel's of this name."""
+    """Return the simulator's name of a congestion control of the kernel."""
     from bentpipe.catalog import names
 
     simulated = _core.simulated_cc(name)
@@ -35,7 +35,7 @@ def name_simulated_cc(name: str) -> str:
 
 
 def spell_simulation(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Scenario:
-    """The scenario with senders as the kernel's."""
+    """Return the scenario with hosts like this kernel: preset `linux-6`, its congestion control, and its settings."""
     content = scenario.to_dict()
     kept = ("from", "to", "class", "route", "reverse_route")
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}

@@ -29,13 +29,13 @@ class Sent:
     Attributes
     ----------
     time_s : float
-        When, since its first.
+        Instant, in seconds since the first segment with data.
     offset, size : int
         Offset of its data in the connection, bytes.
     is_again : bool
-        Whether these data, or later ones, had been sent before.
+        Whether these or later data had been sent before.
     fate : str
-        Fate on the path: empty if it arrived, otherwise the comment of the capture without the instant.
+        Fate on the path: empty if the segment arrived, otherwise the comment of the capture, without its time.
     """
 
     time_s: float
@@ -53,9 +53,9 @@ class Sent:
 
 
 def sent(capture: str | os.PathLike[str], flow: int | None = None) -> list[Sent]:
-    """Segments with data of the connection that sent most, in order of time; `capture` is of `run` or `emulate`.
+    """Return the data segments of the connection that sent the most, in order of time, from a capture.
 
-    In a simulated run, `flow` selects one flow of the scenario.
+    The capture may be of `run` or of `emulate`. For a simulated run, `flow` selects a flow of the scenario.
     """
     content = Path(capture).read_bytes()
     port = None if flow is None else struct.pack(">H", FLOW_PORT + flow % FLOW_PORTS)
@@ -86,7 +86,7 @@ def sent(capture: str | os.PathLike[str], flow: int | None = None) -> list[Sent]
 
 
 def divergence(simulated: Sequence[Sent], emulated: Sequence[Sent]) -> str:
-    """Describes the first data segment that differs between both runs, or that had another fate."""
+    """Describes the first data segment that differs between both runs, or whose fate differs."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if (one.offset, one.size, one.fate) != (other.offset, other.size, other.fate):
             return (

@@ -82,9 +82,10 @@ def list_paths(scenario: Scenario, flow: str) -> list[Path]:
 
 
 def with_port(scenario: Scenario, flow: str | None = None) -> tuple[Scenario, list[Path]]:
-    """Copy of the scenario with a port instead of a flow, if it has no port or `flow` is given.
+    """Copy the scenario, with a flow of real packets in place of one of its flows.
 
-    A flow over several paths becomes a port for each, with the names of its subflows. They are returned, too.
+    This is the flow `flow`, or the first one if the scenario has no flow of real packets. A flow over several paths
+    becomes a flow of real packets for each subflow, with the names of the subflows. These names are returned, too.
 
     Raises
     ------

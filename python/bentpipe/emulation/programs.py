@@ -53,7 +53,7 @@ def echo() -> None:
 
 
 def http() -> None:
-    """Serve the files of the current folder by HTTP/1.1 over connections that last."""
+    """Serve the files of the current folder by HTTP/1.1 over persistent connections."""
     from http import server
 
     class Files(server.SimpleHTTPRequestHandler):
@@ -96,7 +96,7 @@ def fetch(limit_s: str = "inf") -> None:
 
 
 def quic(text: str, report: str = "") -> None:
-    """Be an end with bentpipe's QUIC until SIGTERM, or until its only connection is over.
+    """Run an end with bentpipe's QUIC until SIGTERM, or until its only connection is closed.
 
     `text` is the task as JSON. The connections go to the file descriptor `report`.
     """

@@ -41,11 +41,12 @@ class Quantity:
         Empty for counts.
     counters : tuple of str
         Counters of the kernel (`TcpExt` in /proc/net/netstat) whose sum is the count on the emulated side. Empty for
-        quantities that the packets or the samples of the connection give.
+        quantities from packets or from samples of the connection.
     at_receiver : bool
-        The receiving host has these counters.
+        Whether the counters are those of the receiving host.
     is_of_packets : bool
-        Counts packets. One loss episode may take many of them, so counts of packets scatter more than Poisson counts.
+        Whether it counts packets. One loss episode may take many packets, so such counts scatter more than Poisson
+        counts.
     """
 
     name: str
@@ -110,7 +111,7 @@ SHORT_NAMES = {each.short: each.name for each in BY_NAME.values()}
 def count_kernel(sender: Mapping[str, int], receiver: Mapping[str, int], kernel: Mapping[str, str]) -> dict[str, float]:
     """Counts of an emulated run, from the counters of both hosts.
 
-    A receiver that sends no D-SACKs (`tcp_dsack`) counts no duplicates. The quantity is then missing.
+    If the receiver sends no D-SACKs (`tcp_dsack`), it counts no duplicates, and that quantity is missing.
     """
     counted = (each for each in QUANTITIES if each.counters)
     if kernel.get("tcp_dsack") == "0":

@@ -30,9 +30,9 @@ KEPT = ("from", "to", "class", "route", "reverse_route", "start")
 
 
 def find_settings(scenario: Scenario, flow: str | None, cc: Sender | None) -> dict[str, Any]:
-    """Return a scenario of one flow: with the settings of QUIC of a flow, or those that it would have over QUIC.
+    """Return a scenario of one flow with its QUIC settings: for a flow over TCP, those that it would have.
 
-    Without `flow`, it is the flow of real packets, or the first.
+    The default of `flow` is the flow of real packets, or else the first flow.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """The first process of the programs' process namespace. It reaps orphans, and tests which walls the system allows.
 
-Programs see only one another and this process, which has the limits of a program and does nothing. Its end ends them.
+Programs see only one another and this process. It has the limits of a program and does nothing. If it ends, all
+programs end.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ ENDS = (signal.SIGINT, signal.SIGTERM)
 def hold_back() -> Iterator[None]:
     """Hold `ENDS` back in this process, and in its children until they call `release`.
 
-    A terminal signals a child that is just born, too. Python would call the parent's handler there, also in its own
-    work after a fork, where it prints the error that the handler raises.
+    A terminal also sends signals to a child that has just been forked. In the child, Python would call the parent's
+    handler, even during Python's own work after the fork. Python would then print the error that the handler raises.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:

@@ -46,9 +46,9 @@ def speak(
 ) -> Emulation:
     """Speak bentpipe's own TCP or QUIC with a program, over the path of a scenario, in real time.
 
-    Hosts and path are those of `emulate`. The host without the program has the simulator's TCP with the settings of
-    `[tcp]`: the same connections, driven by packets and a clock. It sends without end to each client, unless `send`,
-    `take` or `echo` is given.
+    Hosts and path are as in `emulate`. The host without the program runs the simulator's TCP with the settings of
+    `[tcp]`, driven by real packets and a clock. It sends without end to each client, unless `send`, `take` or `echo` is
+    given.
 
     With `quic`, the host has the simulator's QUIC with TLS 1.3 instead, at a socket of UDP. Its settings are those of
     the flow's `quic`, or of `[quic]`. Each end offers the protocol `hq-interop`. The opener of a connection opens one
@@ -59,12 +59,13 @@ def speak(
     scenario, at, flow, seed, pcap, strict, quiet
         As for `emulate`.
     command : sequence of str, optional
-        The program with its arguments. Where it may be missing, a client takes what is sent without end. With `quic` it
-        may also be missing with `send` and `connect`: bentpipe's QUIC takes what comes.
+        The program with its arguments. If bentpipe's TCP sends without end, the program may be missing: a built-in
+        client receives the data. With `quic`, `send` and `connect`, it may also be missing: bentpipe's QUIC receives
+        the file.
     send : path, optional
         Send this file, then close.
     take : path, optional
-        Write what comes to this file. With `quic` and `connect`, it asks for the name of this file: `GET /NAME`.
+        Write the received data to this file. With `quic` and `connect`, request the name of this file: `GET /NAME`.
     echo : bool
         Send back what comes.
     connect : bool
@@ -78,12 +79,12 @@ def speak(
         Speak QUIC instead of TCP.
     qlog : path, optional
         With `quic`: folder for qlog files of the connections of bentpipe's ends, `FLOW-NUMBER-client.sqlog` or
-        `FLOW-NUMBER-server.sqlog`, in the form of `run`. Their times count from the start of the end.
+        `FLOW-NUMBER-server.sqlog`, in the form of `run`. Times count from the start of that end.
 
     Returns
     -------
     Emulation
-        Its `spoken` has what became of each of our connections, its `samples` and the series of `result` their windows.
+        `spoken` has the outcome of each connection of bentpipe. `samples` and the series of `result` have the windows.
 
     Raises
     ------

@@ -45,53 +45,53 @@ class Trust:
     late_packets : int
         Packets above the limit.
     longest_turn_s : float
-        The longest time in which packets of hosts were not looked at, seconds. It bounds how late they entered.
+        The longest time between two reads of the hosts' packets, seconds. No packet entered later than this.
     dropped_by_devices, not_written, too_large : int
-        Packets lost outside the scenario: before they were read, when they were given to a host, and because they are
-        larger than a queue on their way.
+        Packets lost outside the scenario: before they were read, when they were written to a host, and because they
+        were larger than a queue on the path.
     ignored : int
-        Packets to other addresses than the hosts, such as IPv6 router solicitations. UDP by multicast or broadcast is
-        carried to each host.
+        Packets to addresses that are not hosts, such as IPv6 router solicitations. (UDP multicast and broadcast are
+        carried to each host.)
     not_udp, unreadable : int
-        Packets to all hosts that are not UDP and not carried, such as the kernel's reports of multicast groups; packets
-        that are not IP.
+        Packets to all hosts that were not carried because they are not UDP, such as the kernel's reports of multicast
+        groups; and packets that are not IP.
     data_per_ack : float or None
-        TCP segments with data that a host received per ACK that it sent. Above 8, ACKs are few: the host got many
-        segments at once, or its programs were slow to read.
+        Number of data segments that a host received for each ACK that it sent. Above 8, the host received many segments
+        at the same time, or its programs were slow to read.
     busy_s : float
         Time in which the kernel's connections had unacknowledged data, seconds, summed over all ends.
     rwnd_limited_s, send_buffer_limited_s : float
-        Part of that time in which the receiver's window, or the send buffer, kept them from sending.
+        Part of `busy_s` in which the receiver's window, or the send buffer, kept connections from sending.
     round_trip_s, round_trip_excess_s : float or None
-        The shortest round trip of a connection of the kernel, seconds, and by how much it exceeds what packets took
-        there and back at least meanwhile: of the connection for which that is least. None without a connection, and
-        where a proxy answers.
+        For each connection of the kernel, the excess is its shortest round trip minus the least time of packets on the
+        path, forth and back, during the connection. These are round trip and excess of the connection with the smallest
+        excess, seconds. None without a connection, or if a proxy answers.
     backend, offload : str
-        Devices of the hosts: `tun` or `packet`. Super-packets: `on`, `off`, or `receive` if the kernel hands them over
-        and takes none.
+        Devices of the hosts: `tun` or `packet`. Units of several segments: `on`, `off`, or `receive` if the kernel
+        sends them but does not accept them.
     wakes, late_wakes : int
-        Wake-ups of a program that sleeps 10 ms at a time, and those later than the limit because other programs had the
-        processor. Programs at hosts wait in the same way.
+        Wake-ups of a test program that sleeps 10 ms at a time, and those of them later than the limit because other
+        programs had the processor. Programs at hosts wait for the processor in the same way.
     has_priority : bool
         Whether the emulator had real-time priority.
     cpu_s : float
         Processor time of the emulator, seconds.
     writes, late_bursts : int
-        Deliveries of packets to hosts, and those that bundle packets due over more than 1 ms.
+        Deliveries of packets to hosts, and deliveries that join packets whose due times differ by more than 1 ms.
     turnaround_s : float or None
-        Time that the slowest host takes to answer an echo without a path, seconds: the median of 20, before the run.
-        None if a host does not answer.
+        Time in which the slowest host answers an echo request without a path, seconds: the median of 20 requests before
+        the run. None if a host does not answer.
     stolen_share : float
-        Share of the time of all processors that other machines took from this one, where it is a virtual one.
+        On a virtual machine: share of the time of all processors that other machines took.
     throttled_s : float
         Time in which the processor limit of a container or service stopped the emulator and its programs, seconds.
     waited_s : float
-        Time in which the emulator could have run and had no processor, seconds.
+        Time in which the emulator waited for a processor, seconds.
     slept_s : float
         Time in which the machine was suspended, seconds.
     walls, missing_walls : tuple of str
-        Walls around programs, beyond the namespaces of each host, that were in force, and those that the system lacks:
-        `processes`, `ipc`, `sysfs`, `landlock`, `seccomp`. They do not change the verdict.
+        Walls around programs in addition to the namespaces of each host: walls in force, and walls that the system does
+        not have. They are `processes`, `ipc`, `sysfs`, `landlock` and `seccomp`, and do not change the verdict.
     """
 
     packets_entered: int

@@ -1,4 +1,4 @@
-"""`bentpipe.twin`: one flow simulated and, with the kernel's TCP, emulated; where they differ."""
+"""`bentpipe.twin`: simulates a flow, emulates it with the kernel's TCP, and finds the differences."""
 
 from __future__ import annotations
 
@@ -64,29 +64,30 @@ SIDES = ("simulated", "emulated")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Twin(Result):
-    """One flow on both sides.
+    """Result of `bentpipe.twin`: one flow, simulated and emulated.
 
     Attributes
     ----------
     scenario : Scenario
         Simulated scenario, with the settings of the emulated kernel.
     runs : polars.DataFrame
-        One row per run: `side` (`simulated`, `emulated`), `seed`, `is_trustworthy`, and the quantities. Goodput.
-        Window: mean over time, and maximum before the sender can know of the first loss. Smoothed round trip: median
-        and 95 % quantile over time. Data packets lost, retransmissions. Counts of
-        the sender: lost and spurious retransmissions, fast recoveries, timeouts, undone reductions, reorderings, tail
-        loss probes.
+        One row per run: `side` (`simulated`, `emulated`), `seed`, `is_trustworthy`, and the quantities. Columns of the
+        congestion window have its mean over time, and its maximum before the sender can know of the first loss. Columns
+        of the smoothed round trip have its median and 95 % quantile over time. The others are goodput, lost data
+        packets, retransmissions, and counts of the sender: lost and spurious retransmissions, fast recoveries,
+        timeouts, undone reductions, reorderings, tail loss probes.
     kernel : dict
         Release and settings of the kernel, as they were read.
     trust : tuple of Trust
         Verdict on each emulated run.
     notes : tuple of str
-        First packet that differs between a pair of runs, by the captures of both senders. Differences between their
-        losses. Possible reasons.
+        Notes on the first packet that differs between a pair of runs, from the captures of both senders. Also notes on
+        differences between their losses, and on possible reasons.
     windows : mapping
-        `simulated`, `emulated`: the window of one run of each side, `time_s` since the first data.
+        The congestion window of one run of each side, under `simulated` and `emulated`; `time_s` counts from the first
+        data.
     margins : mapping
-        Shares that were given for some quantities, instead of the defaults.
+        Margins that were given for some quantities, in place of the defaults.
     asked : mapping
         Origin of the scenario (`facts`), and the options of the command line that repeat the call (`options`).
     """
@@ -113,15 +114,15 @@ class Twin(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row per side and quantity: `simulated`, and `real`, of the runs that are trustworthy."""
+        """A row per side and quantity. The sides are `simulated` and `real`; only trustworthy emulated runs count."""
         rows = [self._row(of, metric) for of in self.names for metric in self._metrics]
         return frames.table(rows, DEFAULT)
 
     @property
     def differences(self) -> pl.DataFrame:
-        """A row per quantity, `real` less `simulated`; `is_shown` if the verdict on it is `differs`.
+        """A row per quantity, `real` minus `simulated`. `is_shown` is true if the verdict is `differs`.
 
-        The interval is at 95 %, as in `quantities`. There is no test, so columns of one are null.
+        The interval is at 95 %, as in `quantities`. The columns of tests are null, because there is no test.
         """
         rows = [each.row(self._runs("real").height) for each in self.quantities]
         return frames.differences(rows, DEFAULT)
@@ -133,17 +134,20 @@ class Twin(Result):
 
     @cached_property
     def quantities(self) -> list[verdict.Judged]:
-        """Each quantity on both sides, with its verdict; none if no emulated run was trustworthy."""
+        """Each quantity on both sides, with its verdict; empty if no emulated run was trustworthy."""
         return verdict.judge_runs(self.runs.to_dicts(), self.margins)
 
     @property
     def verdict(self) -> str:
-        """A sentence: the twins agree, differ in some quantities, or the runs cannot tell; without runs, why."""
+        """A sentence: both sides agree, differ in some quantities, or the runs cannot tell.
+
+        Without runs, the reason.
+        """
         return verdict.whole(self.quantities)
 
     @property
     def more_runs(self) -> int | None:
-        """Further emulated runs that would decide all quantities; 0: all are decided, None: more than 1000."""
+        """Further emulated runs that would decide all quantities; 0 if all are decided, None if above 1000."""
         return verdict.more_runs(self.quantities)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -176,7 +180,7 @@ class Twin(Result):
             )
 
     def command(self) -> str:
-        """Write the command that makes it again, for a shell; real time gives other numbers.
+        """Write the shell command that repeats the comparison. Real time gives other numbers.
 
         Raises
         ------
@@ -229,7 +233,7 @@ class Twin(Result):
         return f"<Twin {self.scenario.title!r} with {self.kernel['cc']}: {self.verdict}>"
 
     def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per quantity, for people: heads, rows, and how many columns are text."""
+        """Make a row per quantity, for people. Return heads, rows, and the number of text columns."""
         rows = []
         for each in self.quantities:
             edges = (each.difference_low, each.difference_high)
@@ -281,7 +285,7 @@ def twin(
     """Compare a simulated bulk transfer with the kernel's TCP over the same path.
 
     Simulated senders get the preset `linux-6` with the congestion control and the settings of the kernel. Other flows
-    stay simulated on both sides: with that preset in the simulation, with the settings of the file in the emulation.
+    are simulated on both sides: with that preset in the simulation, and with the settings of the file in the emulation.
     Each emulated run takes the scenario's duration. An untrustworthy run is repeated, at most three times.
 
     Parameters
@@ -292,24 +296,28 @@ def twin(
         Flow to emulate. Default: the first bulk flow, or the first with a port. It starts at 0 s and sends until the
         end.
     cc : str, optional
-        Congestion control by its name in the kernel or in bentpipe (`bbr`, `bbr1`); by default that of the machine.
+        Congestion control, by its name in the kernel or in bentpipe (`bbr`, `bbr1`). By default, the machine's setting
+        applies.
     replications, emulations : int
-        Runs on each side, at least 2 and 1, with seeds from the scenario's own on. There are at least as many simulated
-        runs as emulated ones: one of each seed.
+        Number of simulated runs (at least 2) and of emulated runs (at least 1). The first run has the scenario's seed,
+        the next ones follow. There are at least as many simulated runs as emulated runs, so each emulated run has a
+        simulated run of the same seed.
     margin : str or mapping, optional
-        The smallest difference that matters, as a share of the simulated value, `5 %`: of all quantities, or by
+        The smallest difference that matters, as a share of the simulated value: `5 %` for all quantities, or a share by
         quantity (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`, or a counter such as
-        `timeouts`). By default 10 %, and 15 % for windows: a few runs in real time cannot show that a difference is
-        below the 1 % of other verbs. A difference of a millisecond, or of three in a count, never matters.
+        `timeouts`). The default is 10 %, and 15 % for windows. The 1 % of other verbs would be too small, because a few
+        runs in real time cannot show it. A difference of a millisecond, or of three in a count, never matters.
     seed : int, optional
-        Seed of the first run of each side, instead of the scenario's own.
+        Seed of the first run of each side. The default is the scenario's seed.
     progress : callable or bool, optional
-        Called with a `Progress` before each run, which `doing` names. Or whether there is a bar, as for `bentpipe.run`.
+        A callable that receives a `Progress` before each run; `Progress.doing` names the run. Or whether to show a bar,
+        as in `bentpipe.run`.
 
     Raises
     ------
     EmulationError
-        As `emulate`; there is no bulk flow, the simulator has no such congestion control, or a margin is not valid.
+        As in `emulate`. Also: there is no bulk flow, the simulator has no such congestion control, or a margin is
+        invalid.
     Interrupted
         Ctrl-C was pressed. There is no result: a verdict needs the runs of both sides.
     """

@@ -1,4 +1,4 @@
-"""Whether emulated and simulated runs agree, by quantity and in words."""
+"""Judges whether emulated and simulated runs agree, by quantity and in words."""
 
 from __future__ import annotations
 
@@ -39,20 +39,21 @@ class Judged:
     simulated, emulated : float
         Means over the runs.
     margin : float
-        The least difference that matters, in the unit of the quantity.
+        The smallest difference that matters, in the unit of the quantity.
     difference : float
-        Emulated less simulated: of the means, or the mean of pairs.
+        Emulated minus simulated value: difference of the means, or mean difference of pairs.
     difference_low, difference_high : float or None
-        95 % interval of the difference. It covers the spread of the runs on both sides. None: a single emulated run has
-        no spread.
+        Ends of the 95 % interval of the difference. It covers the spread of the runs on both sides. None with a single
+        emulated run, whose spread is unknown.
     is_paired : bool
         The interval is of the differences between runs of the same seed.
     verdict : str
-        `agrees`: the whole interval is within the margin. `differs`: it is not, and the interval at the confidence of
-        all quantities together excludes zero. `cannot tell`: the runs are too few for either. Counts of events differ
-        if their difference exceeds the margin, and chance does not explain it (see `Chance`).
+        `agrees`: the whole interval is within the margin. `differs`: it is not, and the interval corrected for all
+        quantities excludes zero. `cannot tell`: there are too few runs for either. Counts of events differ if their
+        difference exceeds the margin and chance does not explain it (see `Chance`).
     more_runs : int or None
-        For `cannot tell`: further emulated runs that would decide it if they spread like these; None if 1000 would not.
+        For `cannot tell`: number of further emulated runs that would decide, if they spread like these. None if 1000
+        runs would not decide.
     """
 
     quantity: str
@@ -73,7 +74,7 @@ class Judged:
 
     @property
     def sentence(self) -> str:
-        """The quantity with its difference: as a share, and its interval. Of a counter both counts."""
+        """The quantity with its difference as a share, and the interval. For a counter, both counts."""
         if BY_NAME[self.quantity].counters:
             return f"{self.name} ({_count(self.emulated)} in the kernel, {_count(self.simulated)} simulated)"
         if not self.simulated:
@@ -111,9 +112,9 @@ class Chance:
     """Emulated runs."""
     simulations: int
     p: float
-    """Probability of so large a difference if all runs were shuffled between both sides."""
+    """p value of the permutation test: probability of such a difference if runs are shuffled between the sides."""
     rate: float
-    """Events of a run on average, on the side with more."""
+    """Mean number of events per run, on the side with more events."""
 
     @classmethod
     def from_runs(cls, simulated: Sequence[float], emulated: Sequence[float]) -> Chance:
@@ -122,7 +123,7 @@ class Chance:
         return cls(len(emulated), len(simulated), _test_permutations(simulated, emulated), rate)
 
     def is_excluded(self, spread: Spread, runs: int, level: float) -> bool:
-        """Whether `runs` emulated runs exclude chance at this level, if further ones are like these."""
+        """Whether `runs` emulated runs would exclude chance at this level, if further runs are like these."""
         from scipy import stats
 
         simulations = max(self.simulations, runs)
@@ -139,7 +140,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class Spread:
-    """Difference of the means, and how its variance falls with the number of emulated runs."""
+    """Difference of the means, and its variance for any number of emulated runs."""
 
     difference: float
     emulated: float
@@ -150,14 +151,14 @@ class Spread:
     paired: float | None
     """Variance of the difference of one pair, if pairs are compared."""
     least: float
-    """Least half of the interval times emulated runs: a few runs do not meet a rare loss."""
+    """Lower bound of the half width times the number of emulated runs, because few runs may miss a rare loss."""
     freedom: int = 0
-    """Degrees of freedom of the variances, if they do not rest on the emulated runs."""
+    """Degrees of freedom of the variances, if they are not estimated from the emulated runs."""
     chance: Chance | None = None
     """For counts of events."""
 
     def half(self, runs: int, confidence: float) -> float:
-        """Half of the interval of the difference after `runs` emulated runs."""
+        """Return the half width of the interval of the difference after `runs` emulated runs."""
         from scipy import stats
 
         variance = self.paired
@@ -201,7 +202,7 @@ def judge_summaries(
     runs: int,
     together: int,
 ) -> Judged:
-    """The verdict on two means whose spread is known, and the number of runs that would decide it.
+    """Judge two means whose spread is known, and count the runs that would decide.
 
     It is one of `together` verdicts.
     """
@@ -300,7 +301,7 @@ def _more(spread: Spread, runs: int, matters: float, level: float) -> int | None
 
 
 def whole(quantities: Sequence[Judged]) -> str:
-    """Verdict on all quantities, or its absence without quantities."""
+    """Write the verdict on all quantities; without quantities, the reason for the missing verdict."""
     if not quantities:
         return "No verdict: no emulated run was trustworthy."
     differ = [each.sentence for each in quantities if each.verdict == "differs"]
@@ -323,7 +324,7 @@ def _advice(open_ones: Sequence[Judged]) -> str:
 
 
 def judge_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) -> list[Judged]:
-    """Each quantity of runs with `side`, `seed` and `is_trustworthy`; none if no emulated run was trustworthy."""
+    """Judge each quantity of runs with `side`, `seed` and `is_trustworthy`; empty if no emulated run was."""
     simulated = [run for run in runs if run["side"] == "simulated"]
     emulated = [run for run in runs if run["side"] == "emulated" and run["is_trustworthy"]]
     if not emulated:
@@ -344,7 +345,7 @@ def judge_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) 
 
 
 def more_runs(quantities: Sequence[Judged]) -> int | None:
-    """Further emulated runs that would decide all quantities; 0: all are decided, None: more than are looked ahead."""
+    """Count further emulated runs that would decide all quantities; 0 if all are decided, None if too many."""
     numbers = [each.more_runs for each in quantities if each.verdict == "cannot tell"]
     known = [number for number in numbers if number is not None]
     return None if len(known) < len(numbers) else max(known, default=0)
@@ -375,7 +376,7 @@ def margins(written: str | Mapping[str, str] | None) -> dict[str, float]:
 def measure_run(
     windows: pl.DataFrame, trips: pl.DataFrame, losses: pl.DataFrame, *, start_s: float, end_s: float
 ) -> dict[str, float]:
-    """Means and quantiles over time of one run, and its largest window before the sender can know of the first loss."""
+    """Measure means and quantiles over the time of a run, and the largest window before the first loss can be known."""
     window = _levels(windows, "cwnd_bytes", start_s, end_s)
     trip = _levels(trips, "srtt_s", start_s, end_s)
     knows_s = end_s
@@ -419,7 +420,7 @@ def _quantile(levels: Sequence[tuple[float, float]], share: float) -> float:
 
 
 def divergence(simulated: Sequence[float], emulated: Sequence[float], round_trip_s: float) -> str:
-    """First loss of one side that the other lacks within two round trips; times since the first data."""
+    """Describe the first loss of one side that has no counterpart within two round trips on the other side."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if abs(one - other) > 2 * round_trip_s:
             return f"The losses differ from number {number} on: at {one:.3f} s simulated, at {other:.3f} s emulated."

@@ -1,6 +1,6 @@
 """Measures how late programs get a processor, with a process beside them that sleeps and records its late wake-ups.
 
-The emulator may have real-time priority, and be on time on a machine whose programs are not.
+The emulator may have real-time priority, so it may be on time although programs are late.
 """
 
 from __future__ import annotations

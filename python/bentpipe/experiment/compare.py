@@ -71,8 +71,8 @@ def compare(
     replications : int
         Runs per case, at most 10000. One replication gives no intervals.
     replications_max, until, tables, store, on : optional
-        See `sweep`: the maximum and the rule for added replications, the kept tables of each run, a store that keeps
-        all runs and continues, and the machine that runs.
+        See `sweep`: the maximum of replications, the rule that adds them, the tables to keep of each run, the folder
+        that keeps all runs, and the machines that execute them.
     metric : str or sequence of str
         Metrics of the statements: `goodput`, `utilisation`, `jain`, `completion`, `retransmitted`, `timeouts`, `lost`,
         `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows with several transfers. The tables have all of
@@ -84,7 +84,7 @@ def compare(
         `mean`, with Student's intervals, or `median`, with bootstrap intervals and the sign test. Use medians for
         values far from normal. They need at least six replications at 95 %.
     correction : str
-        Correction for several pairs of cases. `holm` bounds the probability of any false statement, `bh`
+        Correction for comparing several pairs of cases. `holm` bounds the probability of any false statement, `bh`
         (Benjamini-Hochberg) bounds the share of false statements, and `none` bounds neither.
     against : str, optional
         The baseline: every other case is compared only with it. By default, the baseline of the statements is the best
@@ -93,16 +93,17 @@ def compare(
         `two` tests for a difference in either direction. `better` and `worse` test whether each case is better or worse
         than `against`. `not-worse` tests whether each case is worse by less than `margin`.
     margin : str or float, optional
-        The smallest difference that matters: a share of the other's value (`2 %`), or a value in the unit of the metric
-        (`20 ms`), for metrics of its unit. A difference whose interval is within the margin reads "no difference that
-        matters". One-sided tests are about differences larger than it. With None, every difference matters.
+        The smallest difference that matters: a share of the other case's value (`2 %`), or an amount in the unit of the
+        metric (`20 ms`). An amount applies only to metrics of its unit. If the whole interval of a difference is within
+        the margin, the statement is "no difference that matters". One-sided tests ask whether a difference exceeds the
+        margin. With None, every difference matters.
     seed : int, optional
         Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
         Number of runs at the same time. The default is all cores. The results do not depend on it.
     progress : callable or bool, optional
-        A callable that receives a `Progress` several times a second; its `result()` covers the runs that have ended. Or
-        whether to show a bar, as in `run`.
+        A callable that receives a `Progress` several times a second; `Progress.result()` covers the runs that have
+        ended. True or False shows or hides a bar, as in `run`.
 
     Returns
     -------
@@ -111,7 +112,7 @@ def compare(
     Raises
     ------
     ScenarioError
-        An unknown congestion control, a name given twice, no flow that could use it, or an unknown `against`.
+        A congestion control is unknown or named twice, no flow could use it, or `against` is not a compared case.
     BentpipeError
         An unknown metric, statistic or correction, or a number out of bounds.
     SenderError

@@ -55,12 +55,12 @@ def mix(
     """Put different congestion controls into one run and compare their shares.
 
     The mix has a copy of each flow for each case, on the same path, with the same application and start. So no case has
-    a shorter path or a larger file. Flows with the same transport in all cases, such as flows that name their own
-    congestion control, stay unchanged and do not count.
+    a shorter path or a larger file. A flow with the same transport in all cases, such as a flow that names its own
+    congestion control, is not copied. Such flows run, but do not count in the shares.
 
-    Replication k uses the seed of the scenario + k, and the cases change places by k, because the first place is
-    chance. Over a `[sky]`, replication k has day k of the sky, as in `compare`. The scenario also runs with all flows
-    of one case, case by case, for the goodput of each case among its own kind.
+    Replication k uses the seed of the scenario + k. The order of the cases changes from replication to replication,
+    because the first case could have an advantage. Over a `[sky]`, replication k has day k of the sky, as in `compare`.
+    For each case, one more run has all flows with this case: it gives the goodput of the case among its own kind.
 
     Parameters
     ----------
@@ -74,29 +74,31 @@ def mix(
     replications : int
         At most 10000. One replication gives no intervals.
     replications_max, store, on : optional
-        See `sweep`: the maximum with `until`, a store that keeps all runs and continues, and the machine that runs.
+        See `sweep`: the maximum of replications with `until`, the folder that keeps all runs, and the machines that
+        execute them.
     until : mapping, optional
-        `{"metric": "share", "half_width": "5 %"}`: add replications until the interval of one of `QUANTITIES`, or of a
-        metric, is this narrow for every case.
+        `{"metric": "share", "half_width": "5 %"}`: add replications until the interval of this quantity is narrow
+        enough for every case. `metric` is one of `QUANTITIES` or a metric of flows.
     metric : str or sequence of str, optional
-        Metrics of flows in the tables, in addition to `QUANTITIES` (`bentpipe list metrics`), over all flows of a case
-        (`tcp_efficiency`) or its copies of one flow (`fct:web`).
+        Metrics of flows for the tables, in addition to `QUANTITIES`; see `bentpipe list metrics`. `tcp_efficiency`
+        covers all flows of a case, `fct:web` only its copies of the flow `web`.
     confidence, correction : optional
         See `compare`. The correction covers all tests of all congestion controls.
     margin : str, optional
-        The smallest difference that matters, as a share of the fair share or of the goodput among its own kind: `2 %`.
+        The smallest difference that matters, such as `2 %`. For shares, it is a part of the fair share; for goodputs,
+        a part of the goodput among its own kind.
     fair : str, optional
         The largest harm that is fair, as a share of the goodput among its own kind: `10 %`. See `Mix.fairness`.
     stagger : str or float, optional
-        Time between the starts of the copies of a flow, in seconds or with a unit: `10 s`. The cases change places, so
-        each is the first, second and so on in turn.
+        Time between the starts of the copies of a flow, in seconds or with a unit: `10 s`. Over the replications, each
+        case is in turn the first, the second and so on.
     seed : int, optional
         Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
         Number of runs at the same time. The default is all cores. The results do not depend on it.
     progress : callable or bool, optional
-        A callable that receives a `Progress` several times a second; its `result()` covers the runs that have ended. Or
-        whether to show a bar, as in `run`.
+        A callable that receives a `Progress` several times a second; `Progress.result()` covers the runs that have
+        ended. True or False shows or hides a bar, as in `run`.
 
     Returns
     -------
@@ -144,9 +146,9 @@ def mixes(
     on: str | None = None,
     progress: Wish = None,
 ) -> Mixes:
-    """Mix congestion controls at each point of a grid: the conditions that are fair, and those that are not.
+    """Mix congestion controls at each point of a grid, to find the conditions under which they share fairly.
 
-    Each point is a `mix`. The answers of all points hold together with the confidence.
+    Each point is a `mix`. With probability `confidence`, the answers of all points are right together.
 
     Parameters
     ----------

@@ -48,9 +48,9 @@ def sweep(
 ) -> Sweep:
     """Run a scenario at every point of a grid, and keep the results of each run.
 
-    The table `[sweep]` of the scenario is the default of the arguments. Replication k of each point has the scenario's
-    seed + k, so all points meet the same channels. Over a `[sky]`, it has day k of the sky (`sky.day = 0`: all have the
-    same day). A run that is already in the store is not repeated.
+    The table `[sweep]` of the scenario has the defaults of the arguments. Replication k of each point uses the seed of
+    the scenario + k, so all points meet the same channels. Over a `[sky]`, replication k has day k of the sky;
+    `sky.day = 0` gives all replications the same day. A run that is already in the store is not repeated.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ def sweep(
         `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the other
         keys.
     together : sequence of mappings, optional
-        Keys whose values change together, first with first, second with second.
+        Keys whose values change together: the first value of each key, then the second value of each key, and so on.
     replications : int, optional
         Runs of each point, each with its own seed. With `until`, the minimum.
     replications_max : int, optional
         Maximum of runs of a point.
     until : mapping, optional
-        `{"metric": "goodput", "half_width": "2 %"}`: add replications of a point until the 95 % interval of the mean is
-        below ± 2 % of the mean. Replications grow in fixed steps, so the result does not depend on timing.
+        `{"metric": "goodput", "half_width": "2 %"}`: add replications of a point until the half width of the 95 %
+        interval is below 2 % of the mean. Replications grow in fixed steps, so the result does not depend on timing.
     metric : str or sequence of str, optional
         Reported metrics: of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web` and
         `queue_p95:sat.forward`.
@@ -80,10 +80,9 @@ def sweep(
     against : str, optional
         The baseline: one of the varied congestion controls or cases. The default is the best case.
     cases : mapping, optional
-        Conditions: the overrides of each by name, as in `compare`, such as
-        `{"clear": {}, "rain": {"link.sat.error.rate": 1e-4}}`. They are one more axis, `case`, whose levels have these
-        names in tables, sentences and figures. If congestion controls vary, these are compared in each case. Otherwise,
-        the cases are compared with each other.
+        Conditions, each a name with its overrides, as in `compare`:
+        `{"clear": {}, "rain": {"link.sat.error.rate": 1e-4}}`. They are one more axis of the grid, named `case`. If
+        congestion controls vary, they are compared within each case. Otherwise, the cases are compared with each other.
     store : path, optional
         A folder that keeps all runs; created if it does not exist. Without it, only the result exists.
     seed : int, optional
@@ -93,8 +92,8 @@ def sweep(
     on : str, optional
         `local:4` or `dask://HOST:PORT`: execute the runs in processes of `dask.distributed`. The results are the same.
     progress : callable or bool, optional
-        A callable that receives a `Progress` several times a second; its `result()` covers the runs that have ended. Or
-        whether to show a bar, as in `run`.
+        A callable that receives a `Progress` several times a second; `Progress.result()` covers the runs that have
+        ended. True or False shows or hides a bar, as in `run`.
 
     Returns
     -------
@@ -105,8 +104,8 @@ def sweep(
     ScenarioError
         A point of the grid is invalid, or there are no points. Nothing ran.
     BentpipeError
-        An unknown statistic or correction, a confidence out of bounds. Or the store or the cluster cannot be used;
-        finished runs are kept.
+        An unknown statistic or correction, or a confidence out of bounds. Also raised if the store or the cluster
+        cannot be used; finished runs are kept.
     Interrupted
         Ctrl-C was pressed; `result` and the store have the finished runs.
     """

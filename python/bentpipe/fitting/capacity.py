@@ -77,7 +77,7 @@ class Capacity:
     Attributes
     ----------
     rate_bps : Value
-        Rate with headers; for a lower bound, `high` is infinite.
+        Rate with headers, bit/s. For a lower bound, `high` is infinite.
     is_bound : bool
         Whether the rate is only a lower bound.
     elasticity : float or None
@@ -91,7 +91,7 @@ class Capacity:
     queue_how : str
         Sentence about the queue.
     loss : Value or None
-        Share of segments that TCP retransmitted without a full queue.
+        Share of segments that TCP retransmitted while the queue was not full.
     """
 
     rate_bps: Value
@@ -105,14 +105,14 @@ class Capacity:
 
     @property
     def is_below(self) -> bool:
-        """Whether the transfer was seen to stay below the rate, so that losses limit it."""
+        """Whether the transfer stayed below the rate of the path, so that losses limited it."""
         return self.is_bound and self.elasticity is not None
 
 
 def estimate(load: Load, base_s: float | None, slots: Slots | None, jitter: Jitter | None = None) -> Capacity:
-    """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base.
+    """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base round trip.
 
-    `jitter` is that of the path without load.
+    `jitter` is the jitter of the path without load.
     """
     if load.transport == "udp":
         return _find_datagram_rate(load, slots)
@@ -239,9 +239,10 @@ def _rate_of_writes(load: Load, base_s: float, overhead: float) -> Value:
 
 
 def is_better(one: Capacity, other: Capacity) -> bool:
-    """Whether an estimate replaces another of the same direction: a rate replaces a bound, a bound a lower bound.
+    """Whether an estimate replaces another of the same direction.
 
-    A path has the rate that any transfer has proven, so a rate below it is of another time, or of another limit.
+    A rate replaces a lower bound, and a higher bound replaces a lower one. But a rate whose interval is below a bound
+    does not replace the bound. A transfer has reached more, so the rate is from another time, or another limit applied.
     """
     if one.is_bound != other.is_bound:
         bound, rate = (one, other) if one.is_bound else (other, one)

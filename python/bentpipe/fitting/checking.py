@@ -1,4 +1,4 @@
-"""Checks a fit: simulates the same measurement on the scenario, and draws the second half from the first."""
+"""Checks a fit: simulates the same measurement, and compares the second half with draws from the first half."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Checked:
     quantity, unit : str
     measured, simulated : float
     verdict : str
-        `agrees`: within the margin. `undecided`: beyond it, but chance may explain the difference. `differs`: less than
-        5 % of repetitions differ as much by chance.
+        `agrees`: the difference is within the margin. `undecided`: it is beyond the margin, but chance may explain it.
+        `differs`: by chance, less than 5 % of repetitions differ as much.
     """
 
     quantity: str
@@ -60,7 +60,7 @@ class Checked:
     simulated: float
     verdict: str
     is_total: bool = False
-    """Whether `simulated` is a total of the file itself, beside the sum of its rows."""
+    """Whether a file is compared with itself: `measured` is the sum of its rows, `simulated` its own total."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quantity, both values and the verdict as plain data."""
@@ -69,13 +69,13 @@ class Checked:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Quantiles of the second half, beside draws from the first.
+    """Quantiles of the second half of a measurement, compared with draws from the first half.
 
     Attributes
     ----------
     share, measured, drawn, low, high : tuple of float
-        Quantile, its value in the second half, the median of the draws, and the band that holds it in 95 % of cases if
-        the path does not change.
+        For each quantile: its share, its value in the second half, the median of the draws, and the ends of a band. If
+        the path does not change, the band contains the value in 95 % of cases.
     first : tuple of float
         Quantiles of the first half itself.
     slots : int
@@ -92,7 +92,7 @@ class HeldOut:
 
     @property
     def inside(self) -> int:
-        """Number of quantiles inside the band, or so near to it that no difference matters."""
+        """Number of quantiles inside the band, or too near to it for a difference that matters."""
         within = zip(self.measured, self.low, self.high, strict=True)
         return sum((1 - NEAR) * low <= value <= (1 + NEAR) * high for value, low, high in within)
 
@@ -110,7 +110,7 @@ class HeldOut:
 
     @property
     def of_tail(self) -> str:
-        """The 95 % quantile in words: how far the halves of the data are apart, and the draws from their half."""
+        """The 95 % quantile in words: the difference between both halves, and between the draws and the first half."""
         at = self.share.index(TAIL)
         second, first, drawn = self.measured[at], self.first[at], self.drawn[at]
         is_inside = self.low[at] <= second <= self.high[at]
@@ -167,8 +167,8 @@ def _apart(one: Array, other: Array, measure: Callable[[Array, Array], float], m
 def loss(ratio: Value, measured: int, simulated: float, count: int) -> Checked:
     """Compare the loss ratio of `measured` probes with that of a run of `count` probes.
 
-    The run has the measured model, so its error is that of the measurement if it has as many probes. The variances of
-    both add up, and widen the measured interval to that of the difference.
+    The run uses the measured model of loss. With equally many probes, its error equals that of the measurement. The
+    variances of both add up, so the interval of the difference is wider than the measured interval.
     """
     wider = (1 + measured / max(count, 1)) ** 0.5
     low, high = (ratio.value + wider * (end - ratio.value) for end in (ratio.low, ratio.high))
@@ -176,9 +176,10 @@ def loss(ratio: Value, measured: int, simulated: float, count: int) -> Checked:
 
 
 def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float]) -> Checked:
-    """Compare the goodput of a transfer with that of several runs, whose loss ratios and random losses differ.
+    """Compare the goodput of a transfer with the goodputs of several runs. Their loss ratios and random losses differ.
 
-    One more run is inside the prediction interval of the runs in 95 % of cases.
+    The measured goodput agrees if it is inside the prediction interval of the runs, which contains one more run in 95 %
+    of cases.
     """
     mean, count = sum(simulated_bps) / len(simulated_bps), len(simulated_bps)
     is_close = abs(mean - measured_bps) <= GOODPUT_MARGIN * measured_bps

@@ -1,6 +1,6 @@
-"""Clocks of both ends: a constant difference and a drift are in both one-way delays, with opposite signs.
+"""Removes the effect of clocks: their difference and drift are in both one-way delays, with opposite signs.
 
-A path whose delay changes in one direction changes the sum of both delays, too. A clock does not.
+If the delay of the path changes in one direction, the sum of both delays changes, too. A clock does not change the sum.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PART_MIN = 10
 
 
 def find_drift(out_at_s: Array, out_s: Array, back_at_s: Array, back_s: Array) -> float:
-    """Return the drift of the clock in `out_s` in seconds per second; 0 if it is too small or of the path.
+    """Return the drift of the clock in `out_s`, seconds per second; 0 if it is too small, or a change of the path.
 
-    `out_at_s` and `back_at_s` are the times of both series. Both have a least delay in each part of the time. The drift
-    is the median slope of half of their difference (Theil 1950, Sen 1968).
+    `out_at_s` and `back_at_s` are the times of both series. The least delay of each series is found in each part of the
+    time. The drift is the median slope of half the difference of both least delays (Theil 1950, Sen 1968).
     """
     (out_at_s, out_s), (back_at_s, back_s) = (
         (at[np.isfinite(each)], each[np.isfinite(each)]) for at, each in ((out_at_s, out_s), (back_at_s, back_s))

@@ -1,4 +1,4 @@
-"""Traces for the scenario: the measured one, and draws of whole slots with replacement."""
+"""Makes traces for the scenario: the measured trace, and traces of whole slots drawn with replacement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Trace:
     time_s : array
         Send times of the probes since the start of the run. The first is 0.
     forward_s, reverse_s : array
-        One-way delays. Without stamps of both ends, the reverse direction has half of the least round trip.
+        One-way delays, seconds. Without time stamps of both ends, the reverse delay is half of the least round trip.
     rate_bps : array or None
         Rate of the forward direction; None if it does not change from slot to slot.
     """
@@ -60,7 +60,7 @@ class Trace:
 
 
 def replay(probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | None = None) -> Trace:
-    """Return the measured delays, each at the send time of its probe, from the first boundary of slots on."""
+    """Return the measured delays at the send times of their probes, from the first slot boundary on."""
     answered = ~probes.is_lost
     begin = float(slots.edges_s[1]) if slots.period_s and len(slots.edges_s) > 2 else float(probes.send_s[0])
     kept = answered & (probes.send_s >= begin)
@@ -90,10 +90,10 @@ def draw(
     *,
     is_other: bool = False,
 ) -> Trace:
-    """Put whole slots behind one another, drawn with replacement. A slot keeps its delays and its rate.
+    """Draw whole slots with replacement and put them one after another. A slot keeps its delays and its rate.
 
-    `is_other` draws as from another measurement of the path: its slots are drawn first, as many as there are. So draws
-    spread as one measurement from another, and not only around this one.
+    With `is_other`, the draw is from another possible measurement of the path: first, as many slots as measured are
+    drawn with replacement, then the trace is drawn from these. So draws differ as two measurements of the path do.
     """
     answered = ~probes.is_lost
     forward_s, reverse_s = (each[answered] for each in split_ways(probes, sending_s))
@@ -130,7 +130,7 @@ def draw(
 
 
 def split_ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
-    """Return both one-way delays. An unknown split gives all variation to the forward direction."""
+    """Return both one-way delays. If their split is unknown, the forward direction gets all variation."""
     half = float(np.nanmin(probes.rtt_s)) / 2
     ways = probes.rtt_s - half, np.full(len(probes.rtt_s), half)
     if probes.forward_s is not None and probes.reverse_s is not None:
@@ -142,5 +142,5 @@ def split_ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
 
 
 def fill_rates(rates_bps: Array) -> Array:
-    """Give slots without a rate the median of the others."""
+    """Give slots without a rate the median rate of the other slots."""
     return np.where(np.isnan(rates_bps), np.nanmedian(rates_bps), rates_bps)

@@ -1,4 +1,4 @@
-"""Collects all faults of all files, so that a user can mend them at one time."""
+"""Collects all faults of all files, so that a user can mend them in one go."""
 
 from __future__ import annotations
 

@@ -86,22 +86,25 @@ def fit(
     Parameters
     ----------
     data : path or paths
-        Records of one path: ping (best with `-D`), irtt, Flent, iperf3 (`-J`), repeated `ss -tin`, CSV, histories of a
-        Starlink dish, captures of the sender or of both ends (pcap, pcapng); as they are, or compressed by gz or xz.
+        Files with records of one path: ping (best with `-D`), irtt, Flent, iperf3 (`-J`), repeated `ss -tin`, CSV,
+        histories of a Starlink dish, and captures of the sender or of both ends (pcap, pcapng). Files may be compressed
+        by gz or xz.
     kind : str, optional
-        `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish`, `csv` or `pcap`. Default: by the content of each file.
+        Kind of the files: `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish`, `csv` or `pcap`. By default, the content of
+        each file decides.
     columns : mapping, optional
-        Unit of a CSV column without one, `{"rtt": "ms"}`, or meaning and unit, `{"lag": "rtt:ms"}`.
+        Unit of a CSV column whose name has no unit, `{"rtt": "ms"}`, or its meaning and unit, `{"lag": "rtt:ms"}`.
     stamps : str
-        Meaning of a CSV column with times beside round trips: `arrival` of the answer, as of `ping -D`, or `send`.
+        Meaning of the time of a round trip in CSV files: `arrival` of the answer, as in `ping -D`, or `send`.
     interval : str or float, optional
         Time between pings without time stamps, in seconds or with a unit.
     direction : str
         Direction of transfers in files without a direction: `forward` (towards the terminal) or `reverse`.
     clocks : str
-        Clocks of captures of both ends: `apart`, so that a constant difference is removed, or the `same`.
+        Clocks of captures of both ends: `apart` (a constant difference is removed) or `same`.
     network : str, optional
-        `starlink` expects slots of 15 s; `none` searches no slots. Default: periods from 5 to 60 s are searched.
+        Slots of the network: `starlink` expects slots of 15 s, `none` searches no slots. By default, periods from 5 to
+        60 s are searched.
     period : str or float, optional
         Known length of slots, in seconds or with a unit.
     held_out : bool
@@ -120,7 +123,7 @@ def fit(
     Raises
     ------
     FitError
-        A file is not valid, or an argument. The text lists all problems of all files.
+        A file or an argument is invalid. The text lists all problems of all files.
     """
     paths = _paths(data)
     asked = _make_asked(columns, stamps, interval, direction, partial, is_paired=len(paths) > 1)

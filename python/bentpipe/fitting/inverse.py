@@ -1,4 +1,4 @@
-"""Finds the loss ratio with which a simulated transfer has the measured goodput: the inverse of a simulation."""
+"""Inverts a simulation: finds the loss ratio with which a simulated transfer has the measured goodput."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Found:
 
 
 def loss(goodput: Callable[[float, int], float], measured_bps: float) -> Found:
-    """Search the loss ratio by halving its logarithm. `goodput` simulates a loss ratio with a seed.
+    """Search the loss ratio by bisection of its logarithm. `goodput` simulates a transfer with a loss ratio and a seed.
 
-    The interval is for one measured transfer, whose goodput spreads as that of one simulated transfer.
+    The interval assumes that the goodput of the measured transfer spreads like that of a simulated transfer.
     """
     without_bps = goodput(0.0, SEEDS[0])
     if without_bps <= measured_bps:

@@ -1,10 +1,11 @@
-"""Removes from waits under load the delays that the path also adds without load.
+"""Removes the jitter of the unloaded path from the waits of segments under load.
 
-The wait of a segment is that in the queue plus the jitter of its delay. Probes without load show the distribution of
-the jitter alone. Maximum likelihood then gives that of the waits in the queue (Richardson 1972, Lucy 1974).
+The wait of a segment is its wait in the queue plus the jitter of the path. Probes without load have the distribution of
+the jitter. From both distributions, maximum likelihood finds the distribution of the waits in the queue (Richardson
+1972, Lucy 1974).
 
-A capture shows jitter without probes. A link that always has a queue sends at its rate, so bytes over their times of
-arrival are a line. Segments with jitter are later than the line.
+A capture shows the jitter without probes. While a link has a queue, it sends at its rate: the bytes against their times
+of arrival are a line. Segments with jitter arrive later than the line.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ class Jitter:
     trip_s: Array
 
     def above(self, base_s: float) -> Array:
-        """Return the part of each round trip above the base."""
+        """Return the excess of each round trip over the base."""
         return np.maximum(self.trip_s - base_s, 0.0)
 
     def find_longest(self, base_s: float, interval_s: float) -> Array:
-        """Return the largest of these parts in each interval with probes."""
+        """Return the largest excess in each interval with probes."""
         places = np.floor(self.send_s / interval_s)
         begins = np.flatnonzero(np.diff(places, prepend=-np.inf))
         longest: Array = np.maximum.reduceat(self.above(base_s), begins)
@@ -135,7 +136,7 @@ def _find_lateness(carried: Array, times: Array, pace_max: float) -> Array | Non
 
 
 def remove(waits: Array, jitter: Array) -> Array:
-    """Return as many waits, in order, with the distribution that they have without the jitter, in the same unit."""
+    """Return sorted waits without the jitter, as many as given, in the same unit."""
     known = waits[np.isfinite(waits)]
     width = float(np.max(known, initial=0.0)) / BINS
     if not width or float(np.quantile(jitter, USUAL)) <= width:

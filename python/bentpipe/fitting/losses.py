@@ -1,7 +1,7 @@
 """Fits models of loss to lost and answered probes: independent, in bursts, or at slot boundaries.
 
-The chance of a sequence is a product of matrices, one per run of equal outcomes (Gilbert 1960, Elliott 1963). The power
-of a 2 x 2 matrix has a closed form, so a run costs as much as one probe.
+The probability of a sequence is a product of matrices, one per series of equal outcomes (Gilbert 1960, Elliott 1963).
+The power of a 2 x 2 matrix has a closed form, so a series costs as much as one probe.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Losses:
-    """The model of least BIC.
+    """The model of loss with the least BIC.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Losses:
     numbers : dict
         Parameters by name: durations in seconds, and rates.
     gain : float
-        BIC of independent losses less that of this model.
+        BIC (Bayesian information criterion) of independent losses minus BIC of this model.
     spacing_s : float
         Time between probes. Shorter bursts cannot be seen.
     """
@@ -71,7 +71,7 @@ class Losses:
     spacing_s: float
 
     def within(self, z: float) -> Losses:
-        """Return the model at another ratio of the interval: `z` standard errors from the estimate."""
+        """Return the model with another loss ratio: `z` standard errors from the estimate."""
         value, end = self.ratio.value, self.ratio.high if z > 0 else self.ratio.low
         if not value:
             return self
@@ -146,7 +146,7 @@ def fit(probes: Probes, slots: Slots, seed: int = 1) -> Losses:
 def by_direction(probes: Probes, slots: Slots) -> dict[str, Losses]:
     """Fit the losses of each direction; empty unless the direction of each loss is known.
 
-    A probe goes from the terminal first. A probe that is lost there does not reach the other direction.
+    A probe crosses the direction from the terminal first. If it is lost there, it does not reach the other direction.
     """
     if probes.lost_forward is None or probes.lost_reverse is None:
         return {}
@@ -166,7 +166,7 @@ def binomial(hits: int, count: int) -> Value:
 
 
 def find_runs(lost: Outcomes) -> tuple[Array, Outcomes]:
-    """Return the length and the outcome of each run of equal outcomes."""
+    """Return the length and the outcome of each series of equal outcomes."""
     edges = np.flatnonzero(np.diff(lost)) + 1
     starts = np.concatenate([[0], edges])
     lengths = np.diff(np.concatenate([starts, [len(lost)]]))
@@ -174,7 +174,7 @@ def find_runs(lost: Outcomes) -> tuple[Array, Outcomes]:
 
 
 def likelihood(chain: _Chain, lengths: Array, outcomes: Outcomes) -> float:
-    """Return the logarithm of the chance of these runs."""
+    """Return the logarithm of the probability of these series."""
     moves = np.array([[1 - chain.worse, chain.worse], [chain.better, 1 - chain.better]])
     rates = np.array([chain.rate_good, chain.rate_bad])
     total, powers = 0.0, np.empty((len(lengths), 2, 2))

@@ -59,11 +59,11 @@ class Probes:
     source : str
         Name of the file.
     has_losses : bool
-        Whether the measurement would show a lost probe.
+        Whether the record can show lost probes.
     forward_s, reverse_s : array or None
         One-way delays, if both ends have stamped the probes.
     lost_forward, lost_reverse : array or None
-        Whether the direction of the loss is known, and is this one.
+        Whether the probe is known to be lost in this direction.
     """
 
     send_s: Array
@@ -118,7 +118,7 @@ class Load:
     srtt_s, cwnd_bytes, retransmits : array or None
         State of the TCP sender at the end of each interval; retransmissions during it.
     lost, packets : array or None
-        Datagrams of each interval; segments, if there are captures of both ends.
+        Lost and sent datagrams of each interval; with captures of both ends, lost and sent segments.
     dropped : array or None
         Segments that were lost while the queue was nearly full.
     mss : int or None
@@ -130,20 +130,19 @@ class Load:
     headers : int
         Bytes of headers of a segment with data, or of a datagram.
     trip_s, longest_s : float, array or None
-        Least round trip of a segment, and the longest of each interval, if the record has single segments. Of
-        datagrams in captures of both ends, the longest wait.
+        Least round trip of all segments, and longest round trip in each interval, if the record has single segments.
+        For datagrams in captures of both ends, `longest_s` is the longest wait.
     block : int
-        Bytes of a write, if the rows count the writes of the sender, which its send buffer takes at once. 0 if they
-        count what the receiver got.
+        Bytes of a write, if the rows count the sender's writes into its send buffer. 0 if they count received bytes.
     received : pair of float or None
-        Bytes that the receiver got in all, and seconds until then, if the rows count writes.
+        If the rows count writes: all bytes that the receiver got, and the seconds until then.
     ways : pair of Way or None
-        Segments in the direction of the data, and their acknowledgements, between captures of both ends.
+        With captures of both ends: the packets in the direction of the data, and those of the acknowledgements.
     arrived : tuple of array or None
         Times at which data is known to have arrived, all bytes until then, and the delay of the newest segment. In a
         capture of the sender, these are acknowledgements outside repairs, and round trips.
     opposed : array or None
-        Bytes of data that went in the other direction in each interval. Round trips then have the queues of both.
+        Bytes of data in the other direction in each interval. Round trips then contain the queues of both directions.
     """
 
     begin_s: Array
@@ -172,7 +171,7 @@ class Load:
 
     @property
     def is_alone(self) -> NDArray[np.bool_]:
-        """Whether the other direction carried less than a segment around it, by interval."""
+        """For each interval, whether the other direction carried less than a segment around that time."""
         if self.opposed is None:
             return np.ones(len(self.bytes), dtype=np.bool_)
         width = max(1, round(AROUND_S / float(np.median(self.interval_s))))
@@ -188,7 +187,7 @@ class Load:
 
     @property
     def carried(self) -> tuple[float, float]:
-        """Bytes that arrived, and the seconds in which they did."""
+        """Bytes that arrived, and the seconds in which they arrived."""
         if self.received is not None:
             return self.received
         return float(self.bytes.sum()), float(self.interval_s.sum())
@@ -215,7 +214,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Second:
-    """A quantity that a file has twice: in its rows, and in its totals, statistics or numbers."""
+    """A quantity that a file contains twice: as a sum of its rows, and as a total."""
 
     source: str
     quantity: str
@@ -265,7 +264,7 @@ class Measured:
     sights: list[Sights] = field(default_factory=list)
     """Packets of each capture, if there are several."""
     lacking: list[tuple[str, str, str]] = field(default_factory=list)
-    """Captures that have too little, unless another one is of the other end: name, fault, expectation."""
+    """Captures with too little data, unless another capture is of the other end: name, fault, expectation."""
     direction: str = "forward"
     """Direction of transfers in files without one."""
     seconds: list[Second] = field(default_factory=list)
@@ -304,9 +303,9 @@ class Measured:
 
 
 def oppose(loads: Sequence[Load]) -> list[Load]:
-    """Return the transfers with the data of those in the other direction.
+    """Return the transfers, each with the bytes of simultaneous transfers in the other direction.
 
-    Transfers of one file have one clock. Of several files, those with Unix time can be compared.
+    Transfers of one file have the same clock. Transfers of several files are compared if they have Unix time.
     """
 
     def find(load: Load) -> Load:
@@ -338,7 +337,7 @@ def _find_carried(load: Load, times: Array) -> Array:
 
 
 def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDArray[np.intp]:
-    """Return the order of these times. Refuse a file in which many go back, or which cannot be in seconds."""
+    """Return the order of these times. Refuse a file if many times go back, or if they cannot be in seconds."""
     first, last = float(times.min()), float(times.max())
     if last - first > SPAN_MAX_S or last > UNIX_MAX_S:
         faults.wrong(
@@ -361,7 +360,7 @@ def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDA
 def make_probes(
     source: str, stamps_s: Array, rtt_s: Array, faults: Faults, *, are_arrivals: bool, notes: list[str], **more: Any
 ) -> list[Probes]:
-    """Make probes from stamps. A stamp of an arrival is moved back by the round trip."""
+    """Make probes from time stamps. If a stamp is of the arrival, subtract the round trip."""
     if len(stamps_s) < PROBES_MIN:
         few = formatting.count(len(stamps_s), "probe")
         faults.wrong(source, few, f"expected at least {PROBES_MIN}; measure longer")

@@ -25,7 +25,7 @@ _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
 
 
 def measure(host: str, folder: Path, seconds: int = 60, say: Callable[[str], None] = lambda text: None) -> list[Path]:
-    """Measure round trips, and rates if `iperf3` is there and the host serves it. Return the files.
+    """Measure round trips, and if the machine has `iperf3` and the host serves it, also rates. Return the files.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def measure(host: str, folder: Path, seconds: int = 60, say: Callable[[str], Non
     folder : Path
         Place of `ping.txt`, `down.json` and `up.json`. It is created.
     seconds : int
-        Time for all of it.
+        Total time.
     say : callable
-        Gets a line before each step, and about each step that failed.
+        Function that receives a line before each step, and for each step that failed.
 
     Raises
     ------

@@ -93,7 +93,7 @@ def list_delay(probes: Probes, slots: Slots, levels: Levels) -> list[Number]:
 
 
 def list_losses(losses: Losses, source: str, direction: str = "", *, is_total: bool = False) -> list[Number]:
-    """List the numbers of losses: of the round trip, or of a direction. A total has its ratio only."""
+    """List the numbers of losses of the round trip, or of a direction. A total has only the loss ratio."""
     how = {
         "none": "no probe was lost",
         "independent": "independent losses",

@@ -1,7 +1,7 @@
 """Compares two captures of one connection, one of each end: sent and arrived packets, and their delays.
 
-The clocks of both ends differ. A constant offset is removed such that both directions have the same least delay, unless
-the clocks are the same. The sum of both delays does not depend on the clocks.
+The clocks of both ends differ. Unless the user states that they are the same, a constant offset is removed, so that
+both directions have the same least delay. The sum of both delays does not depend on the clocks.
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ WAITING_S, WAITING_SHARE = 3e-3, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """Packets of one direction between both captures.
+    """Packets of one direction, from the captures of both ends.
 
     Attributes
     ----------
     sent_s, sizes, is_lost : array
-        Time of sending by the sender's clock, bytes, and whether the packet did not arrive.
+        For each packet, the time of sending by the sender's clock, its bytes, and whether it did not arrive.
     delay_s : array
-        Difference of both clocks' times; NaN for lost packets, and for packets of equal identity.
+        Time of arrival minus time of sending, each by the clock of its end. NaN for lost packets, and for packets of
+        equal identity.
     """
 
     sent_s: Array
@@ -71,7 +72,7 @@ class Way:
 
     @property
     def waits_s(self) -> Array:
-        """Delay above the least one."""
+        """Delay of each packet above the least delay."""
         waits: Array = self.delay_s - self.least_s
         return waits
 
@@ -85,7 +86,7 @@ class Way:
 
 
 def join(measured: Measured, clocks: str) -> set[str]:
-    """Compare the captures of both ends, and put what they know together. Return the names of these captures."""
+    """Compare the captures of both ends, and join their data. Return the names of these captures."""
     joined: set[str] = set()
     for one, other in combinations(measured.sights, 2):
         if one.end_s <= other.begin_s or other.end_s <= one.begin_s:

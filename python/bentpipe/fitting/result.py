@@ -56,7 +56,8 @@ class Fit(Result):
     check : tuple of Checked
         Each quantity of the measurement beside its simulation; empty without the check.
     held_out : HeldOut or None
-        Quantiles of the second half beside draws from the first; None without it, or if the measurement is short.
+        Quantiles of the second half, compared with draws from the first half; None if not requested, or if the
+        measurement is short.
     notes : tuple of str
         Remarks on the files, and on parts that were left out.
     records : tuple of Record
@@ -68,7 +69,7 @@ class Fit(Result):
     losses : Losses or None
         Losses of the round trip; None if no record of probes shows them.
     losses_by : dict
-        Losses by direction, if a record has the direction of each.
+        Losses by direction, if a record has the direction of each loss.
     """
 
     charts = ("all", "delay", "quantiles")
@@ -95,7 +96,7 @@ class Fit(Result):
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The fitted scenario, as `save` writes it, but with its traces as points."""
+        """The fitted scenario as `save` writes it, but with the traces inside it as points."""
         with simulating.place_traces(writing.make_files(self.trace)) as folder:
             written = Scenario(self.text(simulating.FOLDER), source="path.toml", folder=folder)
             # The temporary folder ends here, and later runs read the text again.
@@ -108,9 +109,9 @@ class Fit(Result):
 
     @property
     def verdict(self) -> str:
-        """`agrees`, `differs` or `undecided` with the quantities, or `not checked`.
+        """The verdict of the check: `agrees`, `differs` or `undecided` with the quantities, or `not checked`.
 
-        A simulation of the same data hardly differs from it, so the held-out half is the first quantity.
+        The held-out half is the first quantity, because a simulation of the same data hardly differs from the data.
         """
         if not self.check:
             return "not checked"
@@ -139,7 +140,7 @@ class Fit(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """A row per compared quantity with `difference`, simulated less measured."""
+        """A row per compared quantity with `difference`, simulated minus measured."""
         return self.runs.with_columns(difference=pl.col("simulated") - pl.col("measured"))
 
     @property
@@ -200,7 +201,7 @@ class Fit(Result):
         return float(np.floor(np.clip(longest, 1.0, writing.DURATION_MAX_S)))
 
     def text(self, folder: str, *, slots: bool = False) -> str:
-        """Return the scenario as TOML, with its traces in a folder, or with its measured slots."""
+        """Return the scenario as TOML, with traces as files of a folder, or with the measured slots inside."""
         loaded = self.loads[0] if self.loads else None
         # Without a measured transfer, the terminal downloads.
         flows = simulating.make_transfer(loaded) if loaded else writing.transfer("forward")
@@ -211,7 +212,7 @@ class Fit(Result):
         return writing.write_scenario(self.parts(slots=slots), folder, head, flows, title, self.duration_s)
 
     def parts(self, *, slots: bool = False) -> writing.Parts:
-        """Return what the text of the scenario needs: the trace, or the measured slots in place of it."""
+        """Return the parts of the text of the scenario: the trace, or the measured slots in its place."""
         shares = writing.find_shares(self.probes, [each.direction for each in self.loads], self.by_name)
         found = None
         if slots:
@@ -238,12 +239,12 @@ class Fit(Result):
             Number of drawn traces in `path.data/draws`; 0 for none.
         slots : bool
             Whether the scenario has the measured slots in place of the trace. Each run then draws its slots by its
-            seed, and there are no drawn traces. It needs a known or found period.
+            seed, and no drawn traces are written. The period of the slots must be known or found.
 
         Raises
         ------
         FitError
-            The place is not that of a fit, or the path has no slots of a known length.
+            The place has files that are not from a fit, or the path has no slots of a known length.
         """
         place = check_place(folder)
         data = place.with_suffix(".data")
@@ -316,7 +317,7 @@ class Fit(Result):
         return OfTables(self, made, {"check": ("Check", self.runs)})
 
     def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per number, for people: heads, rows, and how many columns are text."""
+        """Make a row per number, for people. Return heads, rows, and the number of text columns."""
         rows = [[each.name, each.text if each.value is not None else "-", each.kind, each.how] for each in self.numbers]
         return ["", "value", "", "how"], rows, 4
 
@@ -325,7 +326,7 @@ class Fit(Result):
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Return the place of a scenario, or refuse it: before any work. An edited scenario is not replaced."""
+    """Check the place of a scenario before any work, and return it. An edited scenario is never replaced."""
     place = arguments.path("folder", path, FitError)
     if place.suffix != ".toml":
         raise FitError(f"{place} is not the name of a scenario\n  expected a name that ends in .toml")

@@ -24,9 +24,9 @@ SLOW = 0.03
 def write_slots(
     probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | None, lost_share: float
 ) -> tuple[str, float, float | None]:
-    """Return the key `slots` of the forward direction, its least delay in s, and its largest rate if slots differ.
+    """Return the key `slots` of the forward direction, its least delay (s), and if rates differ its largest rate.
 
-    `lost_share` is the share of the round trip's losses in this direction.
+    `lost_share` is the part of the round trip's losses that is in this direction.
 
     Raises
     ------

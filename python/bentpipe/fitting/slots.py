@@ -53,7 +53,7 @@ class Slots:
         Period of the slots, and the first boundary after time 0, if they have one. With Unix time and a period that
         divides a minute, the phase is in seconds of the minute.
     statistic, threshold : float
-        Largest statistic T of a period, and the least value of a found period.
+        Largest statistic T over all periods, and the threshold: a period is found if T exceeds it.
     how : str
         Sentence about the search.
     """
@@ -75,7 +75,7 @@ class Slots:
 
 
 def find(probes: Probes, network: str | None = None, period_s: float | None = None) -> Slots:
-    """Find the slots. A given network or period limits the search to one period, which needs less evidence."""
+    """Find the slots. With a given network or period, only this period is tested, which needs less evidence."""
     answered = ~probes.is_lost
     first, levels = _levels(probes.send_s[answered], probes.rtt_s[answered])
     begin, end = float(probes.send_s[0]), float(probes.send_s[-1])
@@ -215,9 +215,9 @@ class Levels:
     step_s: float | None
     """Median step of the base between slots."""
     transient_s: float | None
-    """Median round trip in the first 0.3 s of a slot, less that of the whole slot."""
+    """Median round trip in the first 0.3 s of a slot, minus the median of the whole slot."""
     pause_s: float | None
-    """Median over the boundaries of the longest time between answers there."""
+    """Longest time without an answer at a boundary, median over all boundaries."""
 
 
 def measure(probes: Probes, slots: Slots) -> Levels:

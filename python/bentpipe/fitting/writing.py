@@ -45,10 +45,10 @@ class Parts:
     slots: Slots
     trace: Trace
     rows: tuple[str, float, float | None] | None = None
-    """Key `slots` of the forward direction in place of its trace, least delay in s, rate if slots differ."""
+    """In place of the trace: key `slots` of the forward direction, least delay (s), and the rate if slots differ."""
 
     def losing(self, direction: str, ratio: float) -> Parts:
-        """Return parts whose only losses are independent ones of a direction."""
+        """Return the parts with only independent losses in one direction."""
         kept = {
             name: each
             for name, each in self.numbers.items()
@@ -59,7 +59,7 @@ class Parts:
         return replace(self, numbers=kept, losses=None, losses_by={})
 
     def within(self, z: float) -> Parts:
-        """Return parts whose measured losses are `z` standard errors from their estimates."""
+        """Return the parts with losses that are `z` standard errors from their estimates."""
         losses = self.losses and self.losses.within(z)
         return replace(self, losses=losses, losses_by={name: each.within(z) for name, each in self.losses_by.items()})
 
@@ -90,7 +90,7 @@ def make_files(trace: Trace) -> dict[str, str]:
 
 
 def draw_file(trace: Trace) -> str:
-    """Return a draw as one file, with the columns of all traces of the scenario."""
+    """Return a drawn trace as one file, with the columns of all traces of the scenario."""
     columns = {"fwd_ms": 1e3 * trace.forward_s, "rev_ms": 1e3 * trace.reverse_s}
     if trace.rate_bps is not None:
         columns["rate_mbps"] = trace.rate_bps / 1e6
@@ -203,8 +203,9 @@ def _find_transfer_losses(parts: Parts, direction: str) -> tuple[str, str] | Non
 def find_shares(probes: Probes | None, loaded: Sequence[str], numbers: Mapping[str, Number]) -> dict[str, float]:
     """Return the share of the round trip's losses of each direction.
 
-    If no probe has stamps of both ends, they are shared as the retransmissions of a transfer in each direction. If
-    there are none, all are in the loaded direction, or half in each if none or both were loaded.
+    With time stamps of both ends, the probes show the direction. Otherwise losses are divided like the retransmissions
+    of transfers in both directions. Without these, all losses are in the loaded direction. If no direction or both were
+    loaded, each has half.
     """
     forward = 0.5
     again = [number.value for way in ("forward", "reverse") if (number := numbers.get(f"retransmitted {way}"))]
@@ -256,7 +257,7 @@ def make_head(sources: Sequence[str], version: str, said: Sequence[str]) -> list
 
 
 def search(folder: str, period_s: float | None, *, is_drawn: bool) -> str:
-    """Return the table of a search for settings, which has each draw of the traces as a condition."""
+    """Return the table `[tune]`, whose conditions are the draws of the traces."""
     lines = ["", "# The search of bentpipe tune.", "[tune]", 'objective = { "goodput:transfer" = 1 }']
     lines += [] if period_s is None else [f'period = "{period_s:g} s"  # of the steps of the base']
     if is_drawn:

@@ -1,8 +1,8 @@
-"""Documentation of the core's classes at run time, from `_core.pyi`, which editors read, too.
+"""Adds documentation to the core's classes at run time, from `_core.pyi`. Editors read the same file.
 
 The compiled classes have no texts. Hooks become functions with the signature and the text of the stub. Fields and other
-methods are called for every packet and would become slower as properties and functions: the text of their class lists
-them instead.
+methods are used for every packet, and would be slower as Python properties and functions. Instead, the text of their
+class lists them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def document(*classes: type) -> None:
 
 
 def extending(base: type, hooks: Sequence[str]) -> Callable[[T], T]:
-    """A decorator of the class that extends one of the core's: hooks have texts, and its own text lists the methods."""
+    """Decorate a class that extends a class of the core: its hooks get texts, and its own text lists the methods."""
     node = _stub()[base.__name__]
     document(base)
     for name, function in _functions(base, [each for each in _list_functions(node) if each.name in hooks]).items():

@@ -1,4 +1,4 @@
-"""Fingerprints of custom classes: digits that differ if two classes may act differently."""
+"""Computes fingerprints of custom classes. Two classes that may act differently have different fingerprints."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BASES = (CongestionControl, Cubic, Reno, Bbr, Middlebox, Scheduler)
 
 
 def compute_code(cls: type) -> str:
-    """16 hexadecimal digits that differ wherever a class may act differently.
+    """Compute the fingerprint of a class: 16 hexadecimal digits, which differ if two classes may act differently.
 
     It covers the files, or notebook cells, that define the class and its base classes. Without the source, it covers
-    the compiled methods. Plain values and functions count, too: attributes of the classes, and names that their methods
-    use from around them.
+    the compiled methods. It also covers plain values and functions: attributes of the classes, and names outside the
+    classes that their methods use.
     """
     if "_code" in vars(cls) and issubclass(cls, Absent):
         return str(vars(cls)["_code"])

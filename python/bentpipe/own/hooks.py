@@ -1,4 +1,4 @@
-"""Checks hooks of custom classes: congestion controls, middleboxes and schedulers alike."""
+"""Checks the hooks of custom classes: congestion controls, middleboxes and schedulers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rules:
-    """Checks classes that extend a class of the core, and rejects methods that would never run or hide something."""
+    """Rules for classes that extend a class of the core.
+
+    They reject methods that would never run, or hide attributes.
+    """
 
     base: type
     """The core's class."""
     hooks: tuple[str, ...]
     state: tuple[str, ...]
-    """Attributes that the core sets on its objects, or reads from them."""
+    """Attributes of objects that the core sets or reads."""
     owner: str
-    """Whose that is."""
+    """Owner of the state, for messages."""
     use: str
     """Verb for the use of the state in hooks."""
     why_method: str
-    """Why a hook is a method."""
+    """Reason why a hook must be a method, for messages."""
 
     def check(self, cls: type, extended: type) -> None:
         """Reject methods that resemble hooks and would never run, and attributes that hide the state."""
@@ -84,7 +87,7 @@ def _count_shared(one: str, other: str) -> int:
 
 
 def list_state(of: object) -> Iterator[tuple[str, Any]]:
-    """Return the attributes of an object that a class in Python gave it."""
+    """Return the attributes that a class in Python has set on an object."""
     yield from vars(of).items()
     for cls in type(of).__mro__:
         slots = cls.__dict__.get("__slots__", ())
@@ -94,7 +97,7 @@ def list_state(of: object) -> Iterator[tuple[str, Any]]:
 
 
 class Absent:
-    """Placeholder for a class of a saved result, which is not available."""
+    """Placeholder for a custom class of a saved result that is not available."""
 
     instead: ClassVar[str]
     """Advice on the use of the class instead."""

@@ -73,7 +73,7 @@ _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
 def find_base(key: str) -> type | None:
-    """Returns the base of classes at a dotted key of a scenario or sweep; None if no class can be there."""
+    """Return the base class of custom classes at a dotted key of a scenario or sweep; None if the key takes none."""
     if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in (*cc_keys(), QUIC_CC)):
         return CongestionControl
     if _SCHEDULER.search(key):
@@ -82,12 +82,12 @@ def find_base(key: str) -> type | None:
 
 
 def is_place(key: str) -> bool:
-    """Whether a dotted key of a scenario is for the middleboxes of a node, or changes their list."""
+    """Whether a dotted key of a scenario sets or changes the list of middleboxes of a node."""
     return _PLACE.search(key) is not None
 
 
 def changes_list(key: str) -> bool:
-    """Whether a dotted key changes the list of middleboxes of a node: an override has it, a file has not."""
+    """Whether a dotted key changes the list of middleboxes of a node. Only overrides can have such a key."""
     return is_place(key) and not key.endswith(".middlebox")
 
 
@@ -97,19 +97,19 @@ def is_own(what: object) -> bool:
 
 
 def find_name(own: str | Own) -> str:
-    """Name in tables."""
+    """Return the name of a class in tables."""
     return own if isinstance(own, str) else str(vars(own).get("name", own.__name__))
 
 
 def in_scenario(cls: Own) -> Any:
-    """Value of its key in scenarios."""
+    """Return the value that stands for a class in scenarios."""
     return {"kind": "own", "name": find_name(cls)} if issubclass(cls, Middlebox) else find_name(cls)
 
 
 def load_class(own: Any, base: type | None = None) -> Any:
     """Load `FILE.py:CLASS`, or the class of an installed package; return classes and other texts unchanged.
 
-    Packages are searched for names that are not bundled, if `base` is given.
+    If `base` is given, a name that is not bundled is searched in installed packages.
 
     Parameters
     ----------
@@ -176,9 +176,9 @@ def find_named_plugins(problems: Iterable[Problem]) -> dict[str, Own]:
 
 
 def find_varied_plugins(known: Mapping[str, Own], *experiments: str | None) -> dict[str, Own]:
-    """Load the classes of installed packages that a sweep or search varies, by name. The core checks them late.
+    """Load the classes of installed packages that a sweep or search varies, by name, before the core checks them.
 
-    `experiments` are the tables of the core, as JSON. `known` are classes with another source.
+    `experiments` has the tables of the core as JSON. `known` has classes that need not be loaded.
     """
     axes = [axis for text in experiments if text for axis in json.loads(text)["axes"]]
     found = {}
@@ -243,7 +243,7 @@ def unite_classes(*classes: Mapping[str, Own]) -> dict[str, Own]:
     Raises
     ------
     ScenarioError
-        Two different ones have one name.
+        Two different classes have the same name.
     """
     found: dict[str, Own] = {}
     for name, cls in (item for each in classes for item in each.items()):
@@ -269,7 +269,7 @@ def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
     Raises
     ------
     ScenarioError
-        One is there twice.
+        A name is given twice.
     """
     if not hasattr(cc, "__iter__") and not isinstance(cc, type):
         raise ScenarioError(f"{cc!r} is not a congestion control\n  expected a name, a class, or a list of them")
@@ -289,14 +289,14 @@ def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
 
 
 def name_senders(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
-    """Congestion controls by name, in the given order. A text may have several, separated by commas.
+    """Return congestion controls by name, in the given order. A text may name several, separated by commas.
 
     `all` stands for all bundled congestion controls.
 
     Raises
     ------
     ScenarioError
-        One of them is not known, two have one name, or there are none.
+        A congestion control is unknown, two have the same name, or none is given.
     """
     asked = parts(cc)
     known = names("cc")
@@ -327,7 +327,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def describe_classes(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:
-    """For the core: name, code, which of the registry a congestion control is like, and the class."""
+    """Describe classes for the core: name, code, the built-in congestion control that each extends, and the class."""
     return [(name, compute_code(cls), _find_like(cls), cls) for name, cls in classes.items()]
 
 
@@ -337,7 +337,7 @@ def _find_like(cls: Own) -> str | None:
 
 
 def where(cls: type) -> str | None:
-    """Return `FILE.py:CLASS`, or the name in a package, for the command line; None for a class of a notebook."""
+    """Return how the command line names a class: `FILE.py:CLASS`, or its name in a package; None if it cannot."""
     if plugins.find_package(cls) is not None:
         return find_name(cls)
     module = sys.modules.get(cls.__module__)
@@ -410,12 +410,12 @@ def _traceback(error: BaseException) -> str:
 
 
 def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
-    """By name, the classes that a resolved scenario names: the given classes, and placeholders for the others.
+    """Return the classes that a resolved scenario names, by name: the given classes, and placeholders for the others.
 
     Raises
     ------
     ScenarioError
-        A given class cannot be found, or the scenario names another.
+        A given class cannot be found, or the scenario does not name it.
     """
     found = absent(text)
     for cls in map(load_class, classes):
@@ -432,7 +432,7 @@ def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
 
 
 def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
-    """Placeholders for the classes that a resolved scenario names, by name."""
+    """Return placeholders for the classes that a resolved scenario names, by name."""
     content = tomllib.loads(text) if isinstance(text, str) else text
     transports = [content.get("tcp", {}), *(flow.get("tcp", {}) for flow in content["flow"].values())]
     named = [tcp["cc"] for tcp in transports if "code" in tcp.get("cc", {})]

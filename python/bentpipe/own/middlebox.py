@@ -25,33 +25,34 @@ document(Packet, PacketSender)
 class Middlebox(_core.Middlebox):
     """Base of custom middleboxes. A middlebox is at a node and sees each packet that passes.
 
-    A packet goes on when `on_packet` returns, unless the hook called `drop`, `send_back`, `consume`, `delay` or `hold`,
-    at most one of them per packet. The core carries out these calls after the hook has returned. Released packets go
-    first.
+    After `on_packet` returns, the packet continues on its path, unless the hook has called `drop`, `send_back`,
+    `consume`, `delay` or `hold`. At most one of these calls is allowed per packet. The core carries it out after the
+    hook has returned, and forwards released packets first.
 
     `on_corrupted` sees packets that arrive corrupted at a node of kind `processing`, which drops them afterwards.
     `notify` reports them to their sender, from any hook.
 
-    The packet that a hook is given is the same object each time, with new values: keep the values, not the object.
-    Each node and run has its own object, made without arguments; `node` and `seed` are known in its `__init__`.
-    For random choices use `random.Random(self.seed)`: then equal seeds give equal results.
+    Hooks receive the same packet object each time, with new values: store its values, not the object. Each node has its
+    own middlebox object in each run. It is made without arguments, and its `__init__` can read `node` and `seed`. Take
+    random numbers from `random.Random(self.seed)`, so that equal seeds give equal results.
 
     Attributes
     ----------
     now_s : float
-        The present, seconds of simulated time.
+        Current simulated time, seconds.
     next_change_s : float or None
-        The next instant, later than `now_s`, at which a link of the node goes away or comes back, or a route through it
-        changes. The node knows its schedule beforehand, as satellites and terminals know their handovers.
+        Time of the next scheduled change, later than `now_s`; None without one. A change is the absence or return of a
+        link of the node, or a new route through the node. Nodes know their schedule in advance, as satellites and
+        terminals know their handovers.
     node : str
         Name of its node.
     seed : int
         Seed for random choices; each middlebox has its own.
     queue_packets, queue_bytes : int
-        Queue of the packet's next link, without the packet in transmission; 0 if the packet is for a host at this node.
-        In `on_packet` only.
+        Waiting packets and bytes in the queue of the packet's next link, without the packet in transmission. 0 if the
+        packet is for a host at this node. Only in `on_packet`.
     name : str
-        Name in tables and scenarios; the name of the class if not given.
+        Name in tables and scenarios. The default is the name of the class.
 
     Examples
     --------

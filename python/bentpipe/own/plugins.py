@@ -1,7 +1,7 @@
 """Custom classes and readers of installed packages, found by the names of their entry points.
 
 A package declares them in its `pyproject.toml`, such as `[project.entry-points."bentpipe.congestion_controls"]` with
-`mycc = "bentpipe_mycc:MyCc"`. Nothing of a package is imported before somebody asks for one of its names.
+`mycc = "bentpipe_mycc:MyCc"`. A package is imported only when one of its names is used.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_plugin(name: str, group: str) -> Any:
     Raises
     ------
     BentpipeError
-        Several packages have it, or its package cannot be imported.
+        Several packages have this name, or its package cannot be imported.
     """
     found = [each for each in entry_points(group=group) if each.name == name]
     if not found:

@@ -24,22 +24,22 @@ document(Repeat, SchedulerView, Subflow)
 
 @extending(_core.Scheduler, HOOKS)
 class Scheduler(_core.Scheduler):
-    """Base of custom schedulers: which subflow of a flow over several paths carries the next segment (RFC 8684).
+    """Base of custom schedulers. They choose the subflow for the next segment of a flow over several paths (RFC 8684).
 
     `choose` is called for each segment of new data that the receive window allows. It returns one of `view.subflows`,
-    or None to wait. It is called again after each segment, and after each arrival and timer. A subflow that is not
-    `is_ready` is waited for, even if it has failed or has not joined yet.
+    or None to wait. It is called again after each segment, arrival and timer. If the returned subflow is not
+    `is_ready`, the connection waits for it, even if the subflow has failed or has not joined yet.
 
     With `repeats = True` in the class, `choose` is also called while data wait for their acknowledgement. It may then
-    return `subflow.repeat()`: this subflow carries the first data that others carry and it does not. `can_repeat`:
-    there are such data.
+    return `subflow.repeat()`: this subflow repeats the first data that only other subflows carry. `can_repeat` is true
+    if there are such data.
 
-    Reinjection is not its task: data of a subflow that fails go to the fastest other one (`multipath.reinject`). With
-    `repeats = True`, nothing else sends the data that block the receive window.
+    A scheduler need not reinject: if a subflow fails, its data go to the fastest other subflow (`multipath.reinject`).
+    But with `repeats = True`, only the scheduler can repeat data that block the receive window.
 
-    Each end of a connection has its own object, made without arguments; `flow` and `seed` are known in its `__init__`.
-    For random choices use `random.Random(self.seed)`: then equal seeds give equal results. Views never change: a class
-    may keep them.
+    Each end of a connection has its own scheduler object. It is made without arguments, and its `__init__` can read
+    `flow` and `seed`. Take random numbers from `random.Random(self.seed)`, so that equal seeds give equal results.
+    Views never change, so a class may store them.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Scheduler(_core.Scheduler):
     seed : int
         Seed for random choices. Each flow has its own.
     name : str
-        Name in tables and scenarios; the name of the class if not given.
+        Name in tables and scenarios. The default is the name of the class.
     repeats : bool
         Whether `choose` may return `subflow.repeat()`. Finding such data costs time.
 
@@ -56,7 +56,7 @@ class Scheduler(_core.Scheduler):
     --------
     >>> import bentpipe as bp
     >>> class LeoFirst(bp.Scheduler):
-    ...     "Waits for LEO if that has all that is left within 100 ms."
+    ...     "Waits for LEO if LEO can send all remaining data within 100 ms."
     ...
     ...     def choose(self, view):
     ...         leo = next(each for each in view.subflows if each.name == "leo")

@@ -25,33 +25,34 @@ document(Init, AckSample, PathState, Congestion, Delivery)
 class CongestionControl(_core.CongestionControl):
     """Base of custom congestion controls. Hooks that you do not override behave as Reno.
 
-    `Cubic`, `Reno` and `Bbr` are such classes with the hooks of built-in congestion controls. The attribute `extends`
-    names any other one. Then `super().on_ack(ack, path)` runs the code of the core.
+    The subclasses `Cubic`, `Reno` and `Bbr` have the hooks of built-in congestion controls. To extend another built-in
+    one, set the attribute `extends` to its name. `super().on_ack(ack, path)` then runs the code of the core.
 
-    Hooks get the same facts as hooks in Rust. For one ACK the order is `on_congestion`, `on_recovery_exit`,
-    `on_delivery`, `on_ack`. Set `cwnd` and `ssthresh` in a hook: the connection uses their values after it returns.
-    Retransmission, timers and loss recovery belong to the connection.
+    Hooks receive the same data as hooks in Rust. For one ACK, the order is `on_congestion`, `on_recovery_exit`,
+    `on_delivery`, `on_ack`. Set `cwnd` and `ssthresh` in a hook; the connection uses their values after the hook
+    returns. The connection itself does retransmissions, timers and loss recovery.
 
-    The objects that a hook is given are the same each time, with new values: keep the values, not the objects. For
-    random choices use `random.Random(init.seed)`: then equal seeds give equal results.
+    Hooks receive the same objects each time, with new values: store the values, not the objects. Take random numbers
+    from `random.Random(init.seed)`, so that equal seeds give equal results.
 
     Attributes
     ----------
     cwnd : float
-        The congestion window, bytes, with fractions; 0 to 2**40. Never below one segment: less becomes one.
+        The congestion window, bytes, with fractions; 0 to 2**40. A value below one segment counts as one segment.
     ssthresh : float
-        The slow start threshold, bytes; `math.inf`: none yet.
+        The slow start threshold, bytes; `math.inf` until it is known.
     name : str
-        For tables and figures; the name of the class if not given.
+        Name in tables and figures. The default is the name of the class.
     extends : str or None
-        The congestion control (`bentpipe list cc`) whose hooks the class inherits, with its loss recovery and its
-        settings in the scenario. None (if not given): Reno's window.
+        The congestion control (`bentpipe list cc`) that the class extends: it inherits the hooks, the loss recovery
+        and the settings in the scenario. None, the default, is Reno's window.
     recovery : str
-        Loss recovery, unless the scenario names one: `sack` (if not given), `newreno`, `reno`, `fast-retransmit` or
-        `timeout-only`. Not with `extends`.
+        Loss recovery, if the scenario does not set it: `sack` (the default), `newreno`, `reno`, `fast-retransmit` or
+        `timeout-only`. Not allowed with `extends`.
     takes_marks : bool
-        Whether the class reads how many packets queues have marked: `ce_packets` of the facts. Marks then cause no
-        `on_congestion`, and `tcp.ecn` may send ECT(1). False if not given. Classes with `extends = "prague"` read them.
+        Whether the class reads the number of packets that queues have marked, `ce_packets` of `ack` and `delivery`.
+        Marks then do not call `on_congestion`, and `tcp.ecn` may send ECT(1). The default is False. Classes with
+        `extends = "prague"` always read it.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class CongestionControl(_core.CongestionControl):
         return new
 
     def undo(self, before: _core.CongestionControl) -> None:
-        """Called if the loss was spurious: restore the state of `before`, a copy from before the reaction."""
+        """Restore the state of `before`, a copy from before the reaction. Called if the loss was spurious."""
         super().undo(before)
         for key, value in list_state(before):
             setattr(self, key, value)
@@ -129,7 +130,7 @@ class Cubic(CongestionControl):
 
 
 class Reno(CongestionControl):
-    """Reno (RFC 5681), to extend. Hooks that you do not override are those of `cc = "reno"`, as is the recovery."""
+    """Reno (RFC 5681), to extend. Loss recovery, and hooks that you do not override, are those of `cc = "reno"`."""
 
     extends = "reno"
 
@@ -137,7 +138,7 @@ class Reno(CongestionControl):
 class Bbr(CongestionControl):
     """BBR (draft-ietf-ccwg-bbr), to extend. Hooks that you do not override are those of `cc = "bbr3"`.
 
-    Its model sets window and pacing rate at each ACK, so a window that a hook sets lasts until the next one. Override
+    BBR's model sets window and pacing rate at each ACK, so a window that a hook sets lasts until the next ACK. Override
     `pacing_rate` to change the rate.
     """
 

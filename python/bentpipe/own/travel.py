@@ -1,4 +1,4 @@
-"""Takes custom classes to other processes: by the source of their file, or pickled by value."""
+"""Sends custom classes to other processes: as the source of their file, or pickled by value."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Sent(NamedTuple):
 
     name: str
     path: str | None
-    """Its file; None: pickled by value."""
+    """File of the class; None if it is pickled by value."""
     content: bytes
     """Source of the file, or a pickled `Given`, with the code that the class has in this process."""
     python: tuple[int, int]
-    """Version of Python: no other one reads its byte code."""
+    """Version of Python. Other versions cannot read the byte code."""
 
 
 def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
     """Pack classes for another process: classes of files by their source, of notebooks and modules by value.
 
-    The result has plain tuples: a process with another version of bentpipe can read them, and report the difference.
+    The result has plain tuples, so a process with another version of bentpipe can read them and report the difference.
 
     Raises
     ------

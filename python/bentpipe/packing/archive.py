@@ -1,4 +1,4 @@
-"""The file of a packed result: a ZIP file with a list of its content, which is checked before anything is used."""
+"""The file of a packed result: a ZIP file with a list of its content. All content is checked before it is used."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Archive(NamedTuple):
     content: dict[str, bytes]
 
     def extract(self, folder: Path) -> None:
-        """Write the files into a folder. A file that is there with other content is an error.
+        """Write the files into a folder. It is an error if a file exists there with other content.
 
         Raises
         ------
@@ -100,7 +100,7 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
     Raises
     ------
     BentpipeError
-        The file is missing, is no packed result, or is damaged; or it names places outside its own folder.
+        The file is missing, damaged or not a packed result, or it names places outside its own folder.
     """
     place = arguments.path("path", path)
     with files.reading(place):

@@ -51,12 +51,12 @@ def tables(result: Result) -> Iterator[tuple[str, bytes]]:
 
 
 def find_classes(folder: Path, result: Result, given: Iterable[Sender | Function]) -> dict[str, Own]:
-    """Find the custom classes of a result, by name: the given ones, then those at the places that it noted.
+    """Find the custom classes of a result, by name: given classes first, then classes at their recorded places.
 
     Raises
     ------
     ScenarioError
-        One has no known place, is not in a file, or its code has changed.
+        A class has no known place, is not in a file, or its code has changed.
     """
     if isinstance(result, RunResult):
         codes = {name: compute_code(cls) for name, cls in result.scenario.senders.items()}
@@ -100,7 +100,7 @@ def find_own_file(cls: type) -> str:
 def sources(cls: type) -> Iterator[tuple[str, bytes]]:
     """Return the file of a class, and each file beside or below it that it imports, by names below its folder.
 
-    A package that it imports comes whole. Installed packages stay outside: their versions are the user's.
+    An imported package beside the file is included as a whole. Installed packages are left out; the user installs them.
     """
     module = sys.modules[cls.__module__]
     first = Path(str(module.__file__))
@@ -127,7 +127,7 @@ def _find_imported(source: bytes, folder: Path) -> Iterator[Path]:
 
 
 def find_named_files(sweep: Sweep) -> dict[str, bytes]:
-    """Read each file that the scenario of a sweep, or one of its overrides, names, by names below its folder.
+    """Read each file that the scenario of a sweep or an override names; return the contents by path in its folder.
 
     A text names a file if the scenario's folder has a file of this name.
     """
@@ -177,7 +177,7 @@ def check_scenario(sweep: Sweep, own: Mapping[str, Own], beside: Mapping[str, by
     Raises
     ------
     BentpipeError
-        They do not: a file that it names is missing or has changed.
+        A file that the scenario names is missing or has changed.
     """
     facts = sweep.facts
     text, form = facts["written"]

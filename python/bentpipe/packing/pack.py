@@ -1,4 +1,4 @@
-"""Packs a result: its tables, its scenario with all files that it names, its own classes, and the command."""
+"""Packs a result: its tables, the scenario with all files that it names, custom classes, and the command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Packed:
     verb : str
         `run`, `compare`, `mix` or `sweep`.
     command : str
-        The command that repeats it inside the file; empty for a run, which needs none.
+        The command that repeats the result from the packed files; empty for a run, which needs no command.
     files : dict of str to int
         Size of each packed file in bytes, by its name inside.
     classes : tuple of str
@@ -69,11 +69,11 @@ def pack(
     *,
     classes: Iterable[Sender | Function] = (),
 ) -> Packed:
-    """Pack a result into one file, by which others repeat it: see `repeat`.
+    """Pack a result into one file. Others can repeat it with `repeat`.
 
-    It has the tables, the scenario as written, each file that the scenario names, the sources of custom classes, the
-    command, the versions, and a digest of each file. Of a class from an installed package it has the package's name and
-    version. Equal results give equal files.
+    The file has the tables, the scenario as written, each file that the scenario names, the sources of custom classes,
+    the command, the versions, and a digest of each file. For a class from an installed package, it has the name and
+    version of the package instead. Equal results give equal files.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def pack(
     out : path, optional
         The file to write. The default is the name of the source with `.pack.zip`, beside it.
     classes : iterable of classes or str, optional
-        Custom classes whose file is no longer at its former place, or `FILE.py:CLASS`.
+        Custom classes, or `FILE.py:CLASS`, if their files are no longer at the former places.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def pack(
 
 
 def versions() -> dict[str, Any]:
-    """Return what may make two repetitions differ: versions of bentpipe, its results, Python and Polars, the system."""
+    """Return the versions that may make repetitions differ: bentpipe, its results, Python, Polars and the system."""
     import polars as pl
 
     return {

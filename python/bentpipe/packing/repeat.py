@@ -57,7 +57,7 @@ class Repeated:
     tables : dict of str to str
         For each table: `equal to the byte`, `equal values`, or its differences.
     others : tuple of str
-        Versions that differ here from those of the packed result.
+        Versions on this machine that differ from those of the packed result.
     """
 
     tables: dict[str, str]
@@ -106,11 +106,11 @@ def repeat(
     source : path
         A file of `pack`.
     folder : path, optional
-        Folder to unpack into and to run in. It stays. An interrupted repetition goes on if it gets the same folder.
-        Without it, a temporary folder is used.
+        Folder for the unpacked files and the runs, which is kept. With the same folder, an interrupted repetition
+        continues. The default is a temporary folder.
     trust : bool
-        Whether code in the file may run. A result with custom classes is Python code of whoever packed it. It has
-        all your rights. Look at it first: `bentpipe repeat FILE --look`.
+        Whether code in the file may run. Custom classes are Python code of the person who packed the result, and run
+        with all your rights. Look at the code first: `bentpipe repeat FILE --look`.
     progress : callable or bool, optional
         Whether to show a bar, as in `run`.
 
@@ -121,7 +121,7 @@ def repeat(
     Raises
     ------
     BentpipeError
-        The file is no packed result or is damaged, it has code that is not trusted, or the runs fail.
+        The file is damaged or not a packed result, it has code and `trust` is false, or the runs fail.
     """
     archive = read_archive(source)
     if archive.facts["classes"] and not trust:
@@ -170,12 +170,12 @@ def _run_command(archive: Archive, place: Path, *, is_shown: bool) -> None:
 def refuse_command(archive: Archive) -> None:
     """Refuse a command that does more than run the packed scenario with the packed classes.
 
-    The command comes from the author of the file, too. It must not read, write or import anything else.
+    The author of the file also wrote the command. It must not read, write or import anything else.
 
     Raises
     ------
     BentpipeError
-        It is another command.
+        The command does more.
     """
     words = archive.facts["command"]
     classes = set(archive.facts["classes"].values())

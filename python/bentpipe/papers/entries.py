@@ -31,7 +31,7 @@ class Entry:
     name: str
     title: str
     called: str
-    """Its name or path on the command line."""
+    """Name or path of the paper on the command line."""
     is_full: bool
     is_attacked: bool
     version: str
@@ -115,7 +115,7 @@ def document(found: Sequence[Entry]) -> dict[str, Any]:
 
 
 def join_entries(place: Path, found: Sequence[Entry]) -> list[Entry]:
-    """These entries and the earlier ones of the folder, in the order of their first reproduction."""
+    """Join these entries and the earlier entries of the folder, in the order of their first reproduction."""
     fresh = {each.name: each for each in found}
     before = _before(place)
     names = dict.fromkeys([*(each.name for each in before), *fresh])

@@ -87,7 +87,7 @@ def check(paper: Paper) -> None:
 
 
 def measure_claim(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Finding:
-    """The value of a claim in a reading.
+    """Measure the value of a claim, in a reading of the paper.
 
     Raises
     ------
@@ -101,14 +101,17 @@ def measure_claim(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments:
 
 
 def possible(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Possible:
-    """Values that arithmetic allows for a claim in a reading. Errors are those of `measure_claim`."""
+    """Return the values that arithmetic allows for a claim, in a reading of the paper.
+
+    Errors are as in `measure_claim`.
+    """
     from bentpipe.papers.lab import Possible
 
     return _call_function(paper, str(claim.possible), f"{claim.id} ({reading})", lab, arguments, Possible)
 
 
 def draw_figure(paper: Paper, name: str, draw: str, lab: Lab) -> Any:
-    """A figure. Errors are those of `measure_claim`."""
+    """Draw a figure of the paper. Errors are as in `measure_claim`."""
     from matplotlib.figure import Figure
 
     return _call_function(paper, draw, f"the figure {name}", lab, {}, Figure, FIGURES)

@@ -92,7 +92,7 @@ def index(found: Sequence[Entry]) -> str:
 
 
 def together(found: Sequence[Entry]) -> str:
-    """The sum of the claims that hold together in one network for each paper."""
+    """Count the claims that hold together in one network for each paper, over all papers."""
     worlds = [each for each in found if each.world is not None]
     if not worlds:
         return ""
@@ -101,7 +101,7 @@ def together(found: Sequence[Entry]) -> str:
 
 
 def commands(found: Sequence[Entry]) -> list[str]:
-    """Commands that make these papers again: one for all papers with the same options."""
+    """Commands that reproduce these papers: one command for all papers with the same options."""
     alike: dict[tuple[bool, bool], list[str]] = {}
     for each in found:
         alike.setdefault((each.is_full, each.is_attacked), []).append(each.called)
@@ -109,7 +109,7 @@ def commands(found: Sequence[Entry]) -> list[str]:
 
 
 def command(papers: Sequence[str], is_full: bool, is_attacked: bool = False) -> str:
-    """The command that makes the pages of these papers again."""
+    """The command that makes the pages of these papers."""
     chosen = [] if list(papers) == claims.names() else map(shlex.quote, papers)
     options = ["--full" if is_full else "--quick", *(["--falsify"] if is_attacked else [])]
     return " ".join(["bentpipe reproduce", *chosen, *options])

@@ -186,7 +186,7 @@ class Reproduction(Result):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the table as Parquet, figures as SVG and PNG, and all of `to_dict` into a folder.
 
-        `reproduce(folder=...)` writes pages for people instead, and keeps the runs.
+        To get pages for people, and to keep the runs, use `reproduce(folder=...)` instead.
         """
         found = self._contents
 
@@ -200,7 +200,7 @@ class Reproduction(Result):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Reproduction:
-        """Open a folder of `save`. Its figures are files: `plot` needs the runs.
+        """Open a folder that `save` wrote. Its figures are files, because `plot` needs the runs.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class Reproduction(Result):
             return cls((), facts["is_full"], tuple(facts["only"]), kept)
 
     def command(self) -> str:
-        """Return the shell command that makes it again.
+        """Return the shell command that repeats the reproduction.
 
         Raises
         ------
@@ -376,16 +376,16 @@ def reproduce(
     full : bool
         Enough replications for the tolerances, and up to four times as many for undecided claims. Default: few.
     falsify : bool
-        Measure each claim that holds again without its mechanism or condition, which `without` in `claims.toml` names.
-        `Verdict.attack` has the outcome. A claim that still holds does not depend on it.
+        Measure each claim that holds a second time, without its mechanism or condition (`without` in `claims.toml`).
+        `Verdict.attack` has the outcome. If the claim still holds, it does not depend on the mechanism or condition.
     folder : path, optional
         Folder for tables, figures, pages and runs; nothing is written without it. The kept runs let an interrupted
         reproduction continue. Papers reproduced earlier stay in the tables and pages of the folder.
     jobs : int, optional
         Runs at the same time; all cores if not given.
     progress : callable or bool, optional
-        Called with a `Progress` before each claim, attack and figure, which count as runs; `doing` names them. Or
-        whether to show a bar, as for `run`.
+        A callable that receives a `Progress` before each claim, attack and figure. They count as runs, and
+        `Progress.doing` names them. Or whether to show a bar, as in `run`.
 
     Returns
     -------

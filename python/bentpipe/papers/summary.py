@@ -70,7 +70,7 @@ def write_counts(total: int, counts: Mapping[str, int], readings: str = "") -> s
 
 
 def headline(reproduced: Reproduced) -> str:
-    """Number of claims that hold together in one possible network, and of those that hold in some reading."""
+    """Number of claims that hold together in one possible network, and number of claims that hold in some reading."""
     entry, count = reproduced.world, len(reproduced.verdicts)
     held = sum(verdict.kind in HOLD for verdict in reproduced.verdicts)
     if entry is None:
@@ -131,7 +131,7 @@ def origin(paper: Paper) -> str:
 
 
 def number(id_: str) -> str:
-    """The end of a claim's name, for the head of a column.
+    """The part of a claim's name after the paper, or else the whole name, for the head of a column.
 
     >>> number("HSWA-13"), number("fast")
     ('13', 'fast')
@@ -204,7 +204,7 @@ def _find_shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
 
 
 def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:
-    """The first claim that names what a figure shows, if one does."""
+    """For each figure, the first claim about this figure; None without such a claim."""
     return {
         figure: next(
             (claim for claim in paper.claims if set(_find_figures(claim.where)) & set(_find_figures(figure.name))), None

@@ -1,4 +1,4 @@
-"""Axis of a varied key: numbers with their unit if its values are numbers, logarithmic if they are spaced so."""
+"""Axis of a varied key. If the values are numbers, it has their unit, and it is logarithmic if their spacing is."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ class Axis:
     key: str
     unit: str
     places: dict[Any, float]
-    """Places in the unit of the axis, by value as in the table of points."""
+    """Place on the axis, in its unit, of each value of the table of points."""
     is_log: bool
     zero: Any
-    """The value that is zero on a log axis, separate from the others; None without one."""
+    """The value zero, which a log axis shows apart from the others; None if there is no zero."""
 
     @classmethod
     def from_values(cls, key: str, values: Sequence[Any]) -> Axis | None:

@@ -1,4 +1,4 @@
-"""Lines at the rate of the bottleneck in figures of sweeps: goodput ends there."""
+"""Lines at the rate of the bottleneck, which goodput cannot exceed, in figures of sweeps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw_capacity(
 ) -> None:
     """Draw the rate of the bottleneck over an axis: one level, or a line if it changes along the axis.
 
-    Scenarios at the same place with different bottlenecks have no line.
+    If scenarios at the same place have different bottlenecks, there is no line.
     """
     rates = {}
     for value, several in scenarios.items():

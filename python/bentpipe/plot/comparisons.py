@@ -176,7 +176,7 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
 def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     """Draw mean, interval and single runs of each case into given axes, for figures of several comparisons.
 
-    If not every run completed, the mean is larger than the drawn value: an open mark with an arrow.
+    If not every run completed, the mean is larger than the drawn value, shown as an open mark with an arrow.
     """
     what = find_metric(metric)
     samples = [comparison.sample(name, what.name) for name in comparison.names]

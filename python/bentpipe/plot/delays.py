@@ -33,7 +33,7 @@ def sends_datagrams(scenario: Scenario) -> bool:
 
 
 def draw_playouts(axes: Axes, result: RunResult, flows: Sequence[str], divisor: float) -> None:
-    """Draw a line at the delay up to which packets of media are played: `playout` above that of the first arrival."""
+    """Draw a line at the largest delay of media packets that are played: `playout` above the first packet's delay."""
     content = result.scenario.to_dict()["flow"]
     found: dict[float, list[str]] = {}
     for flow in flows:
@@ -59,9 +59,9 @@ class Delay:
 
 
 def list_delays(result: RunResult) -> list[Delay]:
-    """List the delays of flows of datagrams whose packets arrived; of more than `LINES_MAX` rows, the longest.
+    """List the delays of flows of datagrams, if packets arrived; at most `LINES_MAX` rows, the longest delays.
 
-    A kind of several flows, or a flow of several receivers, has the delays of the receiver with the longest.
+    For a kind of several flows, or a flow with several receivers, the receiver with the longest delays counts.
     """
     table = result.datagrams
     known = table.filter(table["delay_p99_s"].is_not_null())

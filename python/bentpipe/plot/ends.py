@@ -1,4 +1,4 @@
-"""Names at the ends of lines: a figure in grey needs no colours to be read."""
+"""Names at the ends of lines, so that a figure can be read without colours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class End:
 
 
 def explain_lines(axes: Axes, height: float, most: int = 4) -> None:
-    """Write the name of each line at its end, or draw a legend above the panel if the names have no place there.
+    """Write the name of each line at its end. If there is too little room, draw a legend above the panel.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def explain_lines(axes: Axes, height: float, most: int = 4) -> None:
 
 
 def name_lines(axes: Axes, height: float) -> bool:
-    """Write the name of each line at its end; return whether the names have their place there.
+    """Write the name of each line at its end; return whether there is room for all names.
 
     The limits of the axes must be set.
 
@@ -86,7 +86,7 @@ def name_lines(axes: Axes, height: float) -> bool:
 
 
 def measure_moves(axes: Axes, height: float) -> float:
-    """Return how far names move from the ends of their lines, as a share of the panel; infinite without a place."""
+    """Return how far names must move from the ends of their lines, as a share of the panel; infinite without room."""
     ends = _find_ends(axes)
     if ends is None:
         return math.inf

@@ -39,8 +39,8 @@ class Line:
 def choose_lines(result: RunResult, flows: Sequence[str]) -> list[Line]:
     """Choose the lines of these flows.
 
-    If a run has more flows than `LINES_MAX`, of several kinds, each kind has a line: a mean over a call, a page and a
-    backup has no meaning. Flows of one kind differ only in nodes and in the numbers in their names.
+    If a run has more flows than `LINES_MAX`, of several kinds, each kind has a line, because a mean over a call, a page
+    and a backup means nothing. Flows of one kind differ only in nodes and in the numbers in their names.
     """
     kinds = set(find_entries(result.scenario.to_dict()["flow"]).values())
     if len(result.scenario.flow_names) > LINES_MAX and 1 < len(kinds) <= LINES_MAX:

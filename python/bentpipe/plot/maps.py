@@ -53,7 +53,7 @@ RATIO = 30
 def choose_axes(points: pl.DataFrame, keys: Sequence[str], *, has_cases: bool) -> tuple[str, str, list[str]] | None:
     """Choose the keys of the axes and of the panels; None if there are no two axes.
 
-    Cases have panels. With one other key, `has_cases` makes the cases an axis.
+    Each case has its own panel. If there is only one other key, `has_cases` makes the cases an axis.
     """
     values = {key: points[key].n_unique() for key in keys if points[key].n_unique() > 1}
     # A key that another key decides is not an axis.

@@ -73,9 +73,9 @@ def run_figure(result: RunResult) -> Figure:
 
 
 def choose_series(result: RunResult) -> list[str]:
-    """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change.
+    """Return the recorded series that `run_figure` draws, without constant MODCODs and grants that are always zero.
 
-    If routes change, the queue is that of the route of each flow, because the links come and go.
+    If routes change, the fullest queue on the route of each flow is drawn, because links come and go.
     """
     found = [name for name in TITLES if name in result.recorded and result.recorded[name].height]
     if VALUES in found:
@@ -112,7 +112,10 @@ def _says_something(result: RunResult, name: str) -> bool:
 
 
 def choose_panels(scenario: Scenario) -> list[str]:
-    """Return the series that a figure of the scenario needs: those of datagrams and media only if it has them."""
+    """Return the series that a figure of the scenario needs.
+
+    Series of datagrams and media are included if it has them.
+    """
     delay = [DELAY] if sends_datagrams(scenario) else []
     # The queue is the backlog, without the rest of a packet in service.
     return [*PANELS, *delay, *(("granted_bps", "requested_bps", "modcod") if scenario.has_media else ())]

@@ -179,7 +179,7 @@ def write_title(title: str, sample: str) -> str:
 
 
 def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: Literal["x", "y"]) -> None:
-    """Draw a line at the rate of the bottleneck, if all flows of all scenarios have the same: goodput ends there."""
+    """Draw a line at the rate of the bottleneck, the limit of goodput, if all flows and scenarios share this rate."""
     found = {scenario.bottleneck() for scenario in scenarios}
     if len(found) != 1 or None in found:
         return
@@ -188,7 +188,7 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
 
 
 def draw_limit(axes: Axes, place: float, name: str, along: Literal["x", "y"] = "y") -> None:
-    """Draw a dotted line with a name at a value that the curves stay below, unless it is far above them."""
+    """Draw a dotted line with a name at a limit of the curves, unless the limit is far above them."""
     from matplotlib.patheffects import withStroke
 
     line: dict[str, Any] = {"color": "0.4", "linestyle": ":", "linewidth": 0.9}
@@ -212,7 +212,7 @@ _place: ContextVar[Axes | None] = ContextVar("place", default=None)
 
 @contextmanager
 def use_place(axes: Axes | None) -> Iterator[None]:
-    """Draw the figures of this context in the place of these axes; None for separate figures.
+    """Draw figures in the place of these axes within this context; None for separate figures.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def find_width(figure: Figure) -> float:
 
 
 def grow(figure: Figure, inches: float) -> None:
-    """Make a figure higher. A part of another figure has its height from that figure."""
+    """Make a figure higher. A part of another figure keeps the height that it has there."""
     if _place.get() is None:
         figure.set_figheight(figure.get_figheight() + inches)
 
@@ -278,17 +278,17 @@ def style() -> AbstractContextManager[None]:
 
 
 def plain(text: str) -> str:
-    """Escape text of the user, so that a dollar sign is a dollar sign."""
+    """Escape text of the user for matplotlib, so that a dollar sign does not start a formula."""
     return text.replace("$", r"\$")
 
 
 def find_place(name: Any, position: int) -> int:
-    """Return the place of a case among the looks of lines: that of its congestion control in all figures.
+    """Return the place of a case among the looks of lines. A congestion control has the same look in all figures.
 
     Parameters
     ----------
     name : str
-        Name of the case. Cases other than congestion controls have the place of their position.
+        Name of the case. For cases that are not congestion controls, `position` is the place.
     position : int
     """
     known = (*COMMON, *(each for each in names("cc") if each not in COMMON))

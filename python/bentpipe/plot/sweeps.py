@@ -76,7 +76,7 @@ class Layout:
     values: dict[str, list[Any]]
     """Values of each key, in the order of the grid."""
     along: dict[str, str] = field(default_factory=dict)
-    """Keys that are not shown because another key decides them."""
+    """Keys that are not shown because they vary together with another key."""
 
     @classmethod
     def from_points(cls, points: pl.DataFrame, keys: Sequence[str], senders: Sequence[str]) -> Layout:

@@ -59,7 +59,7 @@ def draw(axes: Axes, columns: Columns, divisor: float, *, has_band: bool = True,
 def cap(axes: Axes, drawn: Sequence[Columns], divisor: float, rate_bps: float | None) -> None:
     """End the axis of goodput a little above the rate of the path. An arrow with its value marks the largest peak.
 
-    Data that waited for a repair is delivered in one burst. Such a peak must not press the rest to the ground.
+    Data that waited for a retransmission is delivered in one burst. Such a peak would make all other values tiny.
     """
     peaks = [
         (float(np.nanmax(each.greatest)), float(each.begins[int(np.nanargmax(each.greatest))] + each.width_s / 2))

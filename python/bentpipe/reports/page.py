@@ -1,6 +1,6 @@
-"""Builds a page that opens anywhere: one file without scripts that fetches nothing, for screens, phones and paper.
+"""Builds a page for screens, phones and paper: one file without scripts that loads nothing from elsewhere.
 
-The files in `templates` define its look, which is that of the site: colours, type and tables, light and dark.
+The files in `templates` define its look. Colours, type and tables, light and dark, are those of the documentation site.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Folded:
-    """Details for some readers, folded at first."""
+    """Details that only some readers need, folded at first."""
 
     kind: ClassVar = "folded"
     summary: str

@@ -25,7 +25,7 @@ class Provenance:
     senders: str
     """Custom congestion controls, such as `Steady: mine.py:Steady, code 0123456789abcdef`; may be empty.
 
-    The code changes with the class.
+    The digits after `code` change if the class changes.
     """
     command: str
     """Command for a shell; empty if no command repeats the result."""

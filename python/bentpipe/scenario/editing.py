@@ -33,7 +33,7 @@ def edit_text(text: str, key: str, literal: str) -> str:
     Raises
     ------
     ScenarioError
-        The text is not TOML, or the key is not a path or leads below a single value.
+        The text is not TOML, the key is not a dotted key, or it leads into a single value.
     """
     document, path = _parse_text(text, key)
     node: Any = document
@@ -56,12 +56,12 @@ def edit_text(text: str, key: str, literal: str) -> str:
 
 
 def remove_key(text: str, key: str) -> str:
-    """TOML text without a dotted key, and without the tables that are empty then; unchanged if the key is not there.
+    """Return TOML text without a dotted key and without the tables that are then empty; unchanged without the key.
 
     Raises
     ------
     ScenarioError
-        The text is not TOML, or the key is no path.
+        The text is not TOML, or the key is not a dotted key.
     """
     document, path = _parse_text(text, key)
     nodes: list[Any] = [document]
@@ -85,9 +85,9 @@ def remove_key(text: str, key: str) -> str:
 
 
 def repair_text(text: str, problem: Problem) -> str | None:
-    """The text with the suggestion of a problem in its place; None if the problem has none, or no place in the text.
+    """Return the text with the suggestion of a problem put in; None if the problem has no suggestion or no place.
 
-    A suggestion is a name: of a key, or of a value, which keeps its quotes.
+    A suggestion is the name of a key or of a value. A value keeps its quotes.
     """
     start, end = offsets(text, problem)
     if not problem.suggestion or " = " in problem.suggestion or start == end:
@@ -97,7 +97,7 @@ def repair_text(text: str, problem: Problem) -> str | None:
 
 
 def offsets(text: str, problem: Problem) -> tuple[int, int]:
-    """Begin and end of a problem in its text, as indexes of letters; both 0 if it has no place there."""
+    """Return begin and end of a problem in its text, as indexes of characters; both 0 without a place."""
     if None in (problem.line, problem.column, problem.end_line, problem.end_column):
         return 0, 0
     starts = [0]

@@ -1,6 +1,6 @@
-"""Tests by the names of Flent: workloads that take the place of a scenario's flows.
+"""Tests with the names of Flent: workloads that replace the flows of a scenario.
 
-Flent's client is the host behind the access link: `terminal` of a GEO path, for example. Data to it are downloads.
+Flent's client is the host behind the access link, such as `terminal` of a GEO path. Data to the client are downloads.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PING = "Ping (ms) ICMP"
 def with_test(scenario: Scenario, name: str) -> Scenario:
     """Replace the flows of a scenario by those of a test, between a client and a server.
 
-    The names of the flows are those of the series in Flent's files. Pings run from the start, transfers from 5 s on.
+    Flows have the names of the series in Flent's files. Pings run from the start, transfers from 5 s on.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def pairs(sets: Sequence[str], seed: int | None = None, tables: Collection[str] 
 
 
 def effective(sets: Sequence[tuple[str, T]], varied: Collection[str] = ()) -> list[tuple[str, T]]:
-    """Return the values that no later value or varied key replaces."""
+    """Return the values that have an effect: no later value or varied key replaces them."""
     return [
         (key, value)
         for place, (key, value) in enumerate(sets)
@@ -120,7 +120,7 @@ _READERS = {"case": "compare or bentpipe mix", "sweep": "sweep", "tune": "tune"}
 
 
 def unread(tables: Collection[str]) -> tuple[str, ...]:
-    """Return the prefixes of keys in tables that a command does not read. It reads `tables`."""
+    """Return the prefixes of keys in tables that a command does not read. `tables` are the tables that it reads."""
     return tuple(f"{table}." for table in _READERS if table not in tables)
 
 
@@ -157,7 +157,7 @@ _SPACED = re.compile(r"""^(?:[^"'\s]|"[^"]*"|'[^']*')*\s""")
 
 
 def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read each `NAME: KEY=VALUE; KEY=VALUE`. Settings may be missing. The default of the name is the settings.
+    """Read each `NAME: KEY=VALUE; KEY=VALUE`. Settings may be missing. Without a name, the settings are the name.
 
     >>> cases(["clear:", "rain: link.sat.delay=260 ms; tcp.dsack=true", "tcp.cc=reno"])
     {'clear': {}, 'rain': {'link.sat.delay': '260 ms', 'tcp.dsack': 'true'}, 'tcp.cc=reno': {'tcp.cc': 'reno'}}

@@ -65,14 +65,14 @@ def load(
     ----------
     path : path
         A TOML file, or JSON if the name ends in `.json`. If no file has the name, a bundled scenario (`bentpipe list
-        scenarios`), such as `"s1"`; a folder of its name does not hide it. Traces are read from the file's folder. `-`
-        is the standard input. Traces are then read from the current folder, as with a dict of the keys.
+        scenarios`), such as `"s1"`. `-` is the standard input. Or a dict of the keys. Traces are read from the file's
+        folder; for standard input and a dict, from the current folder.
     sets : mapping or pairs, optional
         Overrides by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`. An override without an effect is refused.
         `node.NAME.middlebox.append`, `.prepend`, `.remove` (by kind) and `.replace` change the middleboxes of a node.
     progress : callable or bool, optional
         A callable that receives a `Progress` if reading takes long, for example for a long run over a large
-        constellation. Or whether to show a bar, as in `run`.
+        constellation. True or False shows or hides a bar, as in `run`.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def loads(text: str, sets: Sets = (), *, folder: str | os.PathLike[str] | None =
 
 
 def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
-    """Return the scenario of a file as it would run, with every default and the origin of each in a comment.
+    """Return the text of a scenario as it would run, with every default. A comment gives the origin of each default.
 
     Parameters and errors are as in `load`.
     """
@@ -176,8 +176,8 @@ class Scenario:
     Parameters
     ----------
     scenario : str or dict
-        Text of a scenario file, or its content: a `ScenarioDict`, whose keys editors complete and mypy checks, or any
-        other mapping.
+        Text of a scenario file, or its content as a mapping. Editors complete, and mypy checks, the keys of a
+        `ScenarioDict`.
     form : "toml" or "json"
         Format of a text.
     source : str
@@ -204,9 +204,9 @@ class Scenario:
     seed : int
         Seed of all random streams.
     digest : str
-        Hash of all values that decide the results, including defaults. It leaves out the title, the seed and the
-        recorded series. Equal digests and seeds give equal results with every bentpipe of the same number of results
-        (see `docs/concepts/results.md`).
+        Hash of all values that decide the results, including defaults. The title, the seed and the recorded series do
+        not count. Equal digests and seeds give equal results in all versions of bentpipe with the same number of
+        results (see `docs/concepts/results.md`).
     flow_names, link_names : list of str
         Names in the order of the result tables.
 
@@ -287,9 +287,9 @@ class Scenario:
         return Scenario(content, source=self._source, folder=self._folder, senders=self._senders)
 
     def edit_text(self, key: str, value: Any) -> str:
-        """Return its text with another value at a dotted key; comments, order and the rest stay unchanged.
+        """Return the scenario's text with another value at a dotted key. Comments, order and all other text stay.
 
-        The text is `written`, without overrides. It is not checked; `loads` checks it.
+        The text is `written`, so it has no overrides. The result is not checked; `loads` checks it.
 
         Raises
         ------
@@ -314,17 +314,17 @@ class Scenario:
         dict
             `duration_s`, and three lists of dicts: `nodes`, `links` and `flows`. A node has `node`, `kind` and
             `middleboxes` (their kinds). `links` has an entry for each direction: `link`, `from`, `to`, `rate_bps`,
-            `delay_s`, `outage` and `away_s`. `rate_bps` and `delay_s` have `times_s`, and `values` from these times on.
-            `linear` is whether values in between are interpolated. `period_s` is the time after which the profile
-            repeats, or None. `outage` is None, or has `spans_s` with `period_s`, or has `mean_up_s` and `mean_down_s`
-            if it is random. `away_s` has the begin and end of each absence in the timeline; an end of None is for good.
+            `delay_s`, `outage` and `away_s`. `rate_bps` and `delay_s` are profiles: `values` that hold from `times_s`
+            on. `linear` is true if values in between are interpolated. The profile repeats after `period_s`, unless
+            this is None. `outage` is None, or has `spans_s` with `period_s`, or for random outages `mean_up_s` and
+            `mean_down_s`. `away_s` has the begin and end of each absence in the timeline (end None: no return).
             A flow has `flow`, `from`, `to`, and the links of `route` and `reverse_route` at the start. Later routes are
             in `routes_later` and `reverse_routes_later`, with `time_s` and `route`; an impossible route is None.
         """
         return dict(json.loads(self._core.network()))
 
     def bottleneck(self) -> tuple[str, float] | None:
-        """The common bottleneck of all flows: the link with the lowest rate on their paths, with its rate in bit/s.
+        """The common bottleneck of all flows: the link with the lowest rate on their paths, and this rate in bit/s.
 
         It is None if flows have different bottlenecks, or the rate or a route changes during the run.
         """
@@ -367,12 +367,12 @@ class Scenario:
 
     @property
     def senders(self) -> dict[str, Own]:
-        """Custom classes that it may name, by name."""
+        """Custom classes that the scenario may name, by name."""
         return dict(self._senders)
 
     @property
     def folder(self) -> str | None:
-        """Folder of the files that it names."""
+        """Folder of the files that the scenario names."""
         return self._folder
 
     @property
@@ -381,7 +381,7 @@ class Scenario:
         return [*self._sets, *self._over]
 
     def find_acting(self, key: str) -> list[str]:
-        """Return the keys that act in place of a dotted key without effect; empty if the key has an effect.
+        """Return the keys that decide in place of a dotted key without effect; empty if the key has an effect.
 
         A link's rate has no effect if both directions have their own rate. A key of `tcp` has no effect if each flow
         has its own value.
@@ -399,7 +399,7 @@ class Scenario:
         return self.replace("record.series", have + more) if more else self
 
     def resolve(self) -> str:
-        """TOML text with every default and its origin in a comment. Reading it gives an equal scenario."""
+        """Return TOML text with every default and its origin in a comment; reading it gives an equal scenario."""
         return self._core.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
@@ -438,7 +438,7 @@ class Scenario:
 
     @property
     def notes(self) -> list[str]:
-        """Notes and hints that need no run, such as congestion controls that no buffer bounds. Results include them."""
+        """Notes and hints that need no run, such as a window that no buffer limits. Results include them."""
         return self._core.notes
 
     @property
@@ -453,11 +453,11 @@ class Scenario:
 
     @property
     def has_sky(self) -> bool:
-        """Whether it has `[sky]`, which makes its links. A resolved scenario has the links instead."""
+        """Whether the scenario has `[sky]`. A resolved scenario has the links made from the sky instead."""
         return self._core.has_sky
 
     def sky(self, *, progress: Wish = None) -> ScenarioSky:
-        """Return constellations, places and paths of `[sky]`, as a run uses them, at any time.
+        """Return the constellations, places and paths of `[sky]` over the run.
 
         Time 0 is the start of the run. Paths are computed again, which takes as long as reading the scenario.
 
@@ -469,7 +469,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            It has no `[sky]`: its links are on the ground, or it is a resolved scenario.
+            The scenario has no `[sky]`: all links are on the ground, or it is a resolved scenario.
         """
         from bentpipe.sky.of_scenario import ScenarioSky
 
@@ -488,11 +488,11 @@ class Scenario:
 
     @property
     def has_days(self) -> bool:
-        """Whether each replication of an experiment has another day of the sky: it has `[sky]` without `day`."""
+        """Whether each replication of an experiment has another day of the sky: `[sky]` has no `day`."""
         return self._core.has_days
 
     def on_day(self, day: int) -> Scenario:
-        """Return the scenario on a day of the sky, if its day is open; otherwise itself."""
+        """Return the scenario on a day of the sky; if its day is fixed, return the scenario itself."""
         return self.replace("sky.day", day) if self.has_days else self
 
     @property

@@ -1,4 +1,4 @@
-"""The budget of a radio link: line by line, and over the year."""
+"""Computes the budget of a radio link: line by line, and over the year."""
 
 from __future__ import annotations
 
@@ -48,23 +48,27 @@ class Budget(Look):
     radio : dict
         Arguments: carrier, powers, symbol rate, climate.
     lines : polars.DataFrame
-        A row per elevation, weather and line: `elevation_deg`, `percent` (of the year in which the rain is exceeded;
-        null: dry), `line`, `value`, `unit`. Losses are negative.
+        A row per elevation, weather and line: `elevation_deg`, `percent` (share of the year in which this rain is
+        exceeded; null for dry air), `line`, `value`, `unit`. Losses are negative.
     bears : polars.DataFrame
-        A row per elevation and weather: `elevation_deg`, `percent`, `range_km`, `es_n0_db`, `qpsk_bit_error_rate`
-        without coding, `modcod` of DVB-S2 without implementation loss (null: none), `margin_db` over its threshold,
-        `packet_loss` by a waterfall curve through the threshold's 1e-7, `rate_bps` with it.
+        Performance: a row per elevation and weather, with `elevation_deg`, `percent`, `range_km`, `es_n0_db` and
+        `qpsk_bit_error_rate` (without coding). `modcod` is the best one of DVB-S2, without implementation loss; null if
+        none works. `margin_db` is the margin over its threshold, and `rate_bps` its rate. `packet_loss` is from a
+        waterfall curve with a loss of 1e-7 at the threshold.
     fades : polars.DataFrame
         A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year`,
-        `time_share`. These are fades that are deeper than the rain's attenuation and last longer, and their share of
-        the rain's time. P.1623-1: geostationary satellites, 10 to 50 GHz, 5 to 60 degrees.
+        `time_share`. `fades_per_year` counts the fades that are deeper than the attenuation of the rain and last longer
+        than `duration_s`. `time_share` is their part of the time with this attenuation. The method (P.1623-1) is for
+        geostationary satellites, 10 to 50 GHz and elevations of 5 to 60 degrees.
     availability : polars.DataFrame
-        A row per elevation and percentage of the year, 0.001 to 5: `elevation_deg`, `percent`, `fade_db` (Es/N0 in a
-        clear sky less the Es/N0 that is exceeded in all but this percentage), `es_n0_db`, `modcod`.
+        A row per elevation and percentage of the year, 0.001 to 5: `elevation_deg`, `percent`, `fade_db`, `es_n0_db`,
+        `modcod`. Es/N0 is below `es_n0_db` in this percentage of the year; `fade_db` is its distance to Es/N0 in a
+        clear sky.
     modcods : polars.DataFrame
-        A row per elevation and modulation and code of DVB-S2: `elevation_deg`, `modcod`, `es_n0_db` that it needs,
-        `rate_bps`, `holds_percent` of the year. P.618 covers 95 to 99.999 %. 0: not even a clear sky is enough. Null:
-        less than 95 % of the year, in a clear sky only.
+        A row per elevation and modulation and code of DVB-S2: `elevation_deg`, `modcod`, `es_n0_db` (required),
+        `rate_bps`, and `holds_percent`, the percentage of the year in which it works. P.618 covers 95 to 99.999 %.
+        `holds_percent` is 0 if even a clear sky is not enough, and null if it works in a clear sky, but in less than
+        95 % of the year.
     """
 
     verb = "budget"
@@ -124,7 +128,7 @@ class Budget(Look):
 
     @property
     def statements(self) -> list[str]:
-        """The link at its worst elevation, dry and in rain."""
+        """The link at its worst elevation, in dry air and in rain, in sentences."""
         found, said = self.summary, []
         for name in ("dry", "rain"):
             if found[f"es_n0_min_db_{name}"] is not None:
@@ -166,11 +170,11 @@ def budget(
     bad: str = "refuse",
     elements_age_max: Time | None = None,
 ) -> Budget:
-    """The budget of a radio link between a place and satellites, line by line and over the year.
+    """Compute the budget of a radio link between a place and satellites, line by line and over the year.
 
-    At the elevations that occur at the place within a day. Free space over the slant range to the satellites' median
-    height, gases (ITU-R P.676-12) and rain (P.618) over the place; clouds and scintillation if asked for. In rain the
-    noise of a receiver on the ground rises, because the sky is warmer (P.618-14 §3).
+    The budget covers the elevations that occur at the place within a day. Losses are free space over the slant range to
+    the satellites' median height, gases (ITU-R P.676-12), rain (P.618), and on request clouds and scintillation. In
+    rain, the noise of a receiver on the ground rises, because the sky is warmer (P.618-14 §3).
 
     Parameters
     ----------
@@ -179,43 +183,45 @@ def budget(
     over, start, elevation_min, bad, elements_age_max
         See `path`.
     frequency : float
-        Carrier, 1 to 350 GHz.
+        Carrier frequency, 1 to 350 GHz.
     eirp : float
         Effective isotropic radiated power of the sender, dBW.
     g_over_t : float
-        Gain of the receiver over its noise temperature under a clear sky, dB/K.
+        Gain of the receiver's antenna over the noise temperature of the receiver under a clear sky, dB/K.
     symbol_rate : float
-        Symbols in a second.
+        Symbols per second.
     losses : float
-        Everything else, dB: pointing, polarisation, feeders.
+        All other losses, dB: pointing, polarisation, feeders.
     interference : float, optional
-        Carrier over interference in the bandwidth of the symbols, dB.
+        Ratio of carrier to interference in the bandwidth of the symbols, dB. Default: no interference.
     noise : float
-        Noise temperature under a clear sky of the receiver on the ground, K.
+        Noise temperature of the receiver on the ground under a clear sky, K.
     up : bool
-        The link leads up: its receiver is on the satellite, which sees the warm Earth in any weather. With `down` it
-        does anyway.
+        Whether this is an uplink. The receiver is then on the satellite and sees the warm Earth in any weather. With
+        `down`, the link is always an uplink.
     polarisation : str or float
-        `horizontal`, `vertical`, `circular`, or the tilt of a linear one to the horizontal, degrees.
+        `horizontal`, `vertical`, `circular`, or for a linear polarisation its tilt to the horizontal, degrees.
     down : dict, optional
-        The way down of a bent pipe, whose satellite passes the noise of the way up on: `frequency`, `eirp` and
-        `g_over_t`, and if you want `losses` and `interference`, as above. The rest but `noise` is then the way up.
+        The downlink of a bent pipe: `frequency`, `eirp` and `g_over_t`, optionally `losses` and `interference`. The
+        satellite passes the noise of the uplink on. All other arguments then describe the uplink, except `noise`.
     to : str or tuple, optional
-        City at the end of the downlink; dry, with the satellite at the same elevation. Default: `place`.
+        City at the end of the downlink. Its sky is dry, and the satellite has the same elevation there. Default:
+        `place`.
     percent : float or list of float
-        Share of an average year in which the rain is exceeded, 0.001 to 5.
+        Percentage of an average year in which the rain is exceeded, 0.001 to 5.
     clouds : bool
-        Rain comes with clouds (P.840-8), as rare as `recommendation` has them.
+        Whether clouds come with the rain (P.840-8). `recommendation` decides how dense they are.
     scintillation : bool
-        Rain comes with scintillation that is exceeded as often; its line is what it adds.
+        Whether scintillation comes with the rain, exceeded in the same percentage of the year. Its line in `lines` is
+        the loss that it adds to the others.
     antenna : float
-        Diameter of the antenna on the ground, which averages scintillation, m.
+        Diameter of the antenna on the ground, m. A large antenna averages scintillation.
     recommendation : str
-        `P.618-14`: rain comes with gases and clouds that are exceeded as often, but in at least 5 % of the year.
-        `P.618-13`: in at least 1 %.
+        Gases and clouds in rain are those exceeded in the same percentage of the year as the rain. By `P.618-14`, this
+        percentage is at least 5 %, by `P.618-13` at least 1 %.
     climate : str, optional
-        The city whose air and rain the place has. By default, those of the city at the place, otherwise those of
-        ITU-R's maps where it is.
+        A city whose air and rain are used for the place. By default, it is the city at the place. Places without a city
+        have the values of ITU-R's maps.
 
     Returns
     -------
@@ -224,7 +230,7 @@ def budget(
     Raises
     ------
     SkyError
-        A value outside its range; a climate that is not a city's.
+        A value is outside its range, or `climate` is not a known city.
     """
     import polars as pl
 

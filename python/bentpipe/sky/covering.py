@@ -56,7 +56,7 @@ class Coverage(Look):
     covered : float
         Share of the Earth's surface that is covered, on average over time.
     to : str or None
-        Place to which delays are measured. None: the nearest satellite.
+        Place at the other end of the delays. None: delays are to the nearest satellite.
     """
 
     verb = "coverage"
@@ -177,7 +177,7 @@ def coverage(
     elements_age_max: Time | None = None,
     progress: Wish = None,
 ) -> Coverage:
-    """Count the satellites in view and measure delays, all over the Earth.
+    """Count the satellites in view of each cell of the Earth's surface, and measure delays.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def coverage(
     between_satellites, gateway, relay, stretch
         As in `path`, for paths to this place.
     cell : float
-        Size of the cells of latitude and longitude in whose middles satellites are counted, degrees.
+        Size of the cells in latitude and longitude, degrees. Satellites are counted at the middle of each cell.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def find_coverage(
     place: int | None = None,
     asked: Mapping[str, Any] | None = None,
 ) -> Coverage:
-    """Find the coverage by the satellites of a scene, with the delays to one of its places, by number."""
+    """Find the coverage by the satellites of a scene. Delays are to the place with the number `place`."""
     doing = f"coverage by {scene.over}"
     core = scene.core
     found, covered = do_work(doing, lambda reached: core.coverage(cell, span.times, place, reached), progress)

@@ -1,6 +1,6 @@
 """Writes a path over time as CZML, which Cesium shows on a globe: satellites, places and the links in use.
 
-CZML is JSON: a list of packets, of which the first describes the document and its clock (the CZML Guide of the
+CZML is JSON: a list of packets. The first one describes the document and its clock (see the CZML Guide of the
 czml-writer project).
 """
 

@@ -1,4 +1,4 @@
-"""Forwarding states of Hypatia: the paths that it has computed."""
+"""Reads forwarding states of Hypatia: the paths that Hypatia has computed."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def forwarding(folder: str | os.PathLike[str], source: str, target: str) -> pl.D
     Parameters
     ----------
     folder : str or path
-        A folder `dynamic_state_...` of a satellite network, with files `fstate_TIME.txt`. Each line of them has a node,
-        a destination, the next hop, and two interfaces. A file has the lines that differ from those before it. The
-        folder above has `ground_stations.txt`, and `tles.txt`, whose first line has the numbers of orbits and of
-        satellites in each.
+        A folder `dynamic_state_...` of a satellite network, with files `fstate_TIME.txt`. Each line of a file has a
+        node, a destination, the next hop, and two interfaces. A file has only the lines that differ from the files
+        before it. The folder above must have `ground_stations.txt` and `tles.txt`. The first line of `tles.txt` has the
+        number of orbits and the number of satellites in each.
     source, target : str
         Names of two ground stations.
 
     Returns
     -------
     polars.DataFrame
-        A row for each path: `time_s`, from which it holds, and `nodes`, from source to target. Satellites have their
-        number from 0 on, and the ground stations follow. `nodes` is null where no path leads to the target.
+        A row for each path: `time_s` (the begin of its use) and `nodes`, from source to target. Nodes are numbers:
+        first the satellites from 0 on, then the ground stations. `nodes` is null if no path leads to the target.
 
     Raises
     ------
     SkyError
-        A file that cannot be read or has other lines, or an unknown ground station.
+        A file cannot be read or has lines of another form, or a ground station is unknown.
     """
     import polars as pl
 

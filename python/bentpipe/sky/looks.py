@@ -1,4 +1,4 @@
-"""Looks at the sky as results: one table of quantities, the command, and the file of each."""
+"""Looks at the sky as results. Each has a table of quantities, a command that repeats it, and a form to save it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Look(Result):
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Records and satellites that were left out, and the age of elements."""
+        """Notes on records and satellites that were left out, and on the age of elements."""
         return list(self.scene.notes)
 
     @property
@@ -91,8 +91,8 @@ class Look(Result):
     def table(self) -> pl.DataFrame:
         """A row per quantity.
 
-        Columns `of`, `metric`, `unit`, `replications` (1), `median` over the instants, `low` and `high` (null: there is
-        no chance in it), `min`, `p95` and `max` where the quantity varies.
+        Columns `of`, `metric`, `unit`, `replications` (1), `median` over the instants, `low` and `high` (null, because
+        nothing is random), and `min`, `p95` and `max` if the quantity varies.
         """
         import polars as pl
 
@@ -133,7 +133,7 @@ class Look(Result):
         BentpipeError
             The folder is not the result of such a look, or is damaged.
         SkyError
-            The file of elements of the look is gone, or has other satellites now.
+            The file of elements that the look used is missing, or has other satellites now.
         """
         facts = files.provenance(folder, cls._form())
         with files.reading(folder):
@@ -149,12 +149,12 @@ class Look(Result):
             return found._with_further(folder)
 
     def command(self) -> str:
-        """Write the command that makes it again, for a shell.
+        """Write the shell command that repeats the look.
 
         Raises
         ------
         BentpipeError
-            The look is of a place with a name that was given in Python, or of a scenario.
+            No command can repeat the look: a place got its name in Python, or the look is of a scenario.
         """
         return shlex.join(["bentpipe", "sky", self.verb, *self._words(self._collect_asked())])
 
@@ -284,13 +284,13 @@ class Look(Result):
 
 
 def quantity_row(of: str, metric: str, unit: str, value: Any) -> dict[str, Any]:
-    """A row of a look's table: one value, or a dict of `min`, `median`, `p95` and `max`."""
+    """Make a row of a look's table from one value, or from a dict of `min`, `median`, `p95` and `max`."""
     values = value if isinstance(value, dict) else {"median": value}
     return {"of": of, "metric": metric, "unit": unit, **values}
 
 
 def spread(values: pl.Series) -> dict[str, Any]:
-    """Extremes and quantiles of a column; null if it has no value."""
+    """Return `min`, `median`, `p95` and `max` of a column; null if the column has no value."""
     found = {"min": values.min(), "median": values.median(), "max": values.max()}
     return {**found, "p95": values.quantile(0.95, "linear")}
 

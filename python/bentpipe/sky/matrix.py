@@ -61,8 +61,8 @@ class SkyPaths(Look):
     pairs : polars.DataFrame
         A row per pair: `from`, `to`, the share of the instants with a path (`connected`), the one-way propagation
         (`delay_min_s`, `delay_median_s`, `delay_p95_s`, `delay_max_s`), `hops_min` and `hops_max`. `changes` counts
-        instants whose path differs from that before. `ground_km` is along the great circle. Without a path, delays and
-        hops are null.
+        the instants with another path than at the instant before. `ground_km` is the distance along the great circle.
+        Without a path, delays and hops are null.
     """
 
     verb = "matrix"
@@ -83,7 +83,7 @@ class SkyPaths(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Counts over all pairs: those without a path, those with one all the time, delays, hops and changes."""
+        """Summary of all pairs: pairs without a path, pairs with a path all the time, delays, hops and changes."""
         reached = self.pairs.filter(self.pairs["connected"] > 0)
         return {
             "pairs": len(self.pairs),
@@ -103,7 +103,7 @@ class SkyPaths(Look):
         Raises
         ------
         SkyError
-            An unknown place, or twice the same.
+            A place is unknown, or both are the same.
         """
         import numpy as np
         import polars as pl
@@ -192,7 +192,7 @@ class SkyPaths(Look):
 
     @property
     def statements(self) -> list[str]:
-        """Number of pairs, those with a path, their delays; pairs without a path, and the command for the reason."""
+        """Numbers of pairs with and without a path, the delays, and a command that explains missing paths."""
         found = self.summary
         said = f"{count(found['pairs'], 'pair')}: {found['always_connected']:,} with a path all the time"
         said += f", {found['never_connected']:,} never"
@@ -273,7 +273,7 @@ def paths(
     series: bool = True,
     progress: Wish = None,
 ) -> SkyPaths:
-    """The paths between all pairs of places over time.
+    """Compute the paths between all pairs of places over time.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def paths(
     progress
         See `path`.
     series : bool
-        Keep the delay of each pair at every instant, 4 bytes each: `SkyPaths.series` has them.
+        Whether to keep the delay of each pair at every instant for `SkyPaths.series`. Each delay takes 4 bytes.
 
     Returns
     -------
@@ -295,9 +295,9 @@ def paths(
     Raises
     ------
     SkyError
-        Fewer than two places, a place named twice, or a value that makes no sense.
+        There are fewer than two places, a place is named twice, or a value is invalid.
     Interrupted
-        Ctrl-C.
+        Ctrl-C was pressed.
     """
     given = chosen(paths, locals())
     check_choice(selection, metric, change)

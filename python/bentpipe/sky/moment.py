@@ -31,9 +31,10 @@ class Map(Look):
     at_s : float
         The instant, seconds after the epoch.
     satellites : polars.DataFrame
-        `satellite`, `latitude_deg`, `longitude_deg` and `height_km`; null where it has no position.
+        A row per satellite: `satellite`, `latitude_deg`, `longitude_deg` and `height_km`. A satellite without a
+        position has null.
     links : polars.DataFrame
-        `from` and `to`: the links between satellites that can be used.
+        A row per usable link between satellites: `from` and `to`.
     path : polars.DataFrame
         The nodes of the shortest path between the two places, in order: `node`, `latitude_deg`, `longitude_deg` and
         `height_km`; empty without a path.
@@ -140,7 +141,7 @@ def map(
     Parameters
     ----------
     ends : (str or tuple, str or tuple), optional
-        The two places of a path that is drawn, as in `path`.
+        The two ends of the path, each a place as in `path`. Default: no path.
     over, start, elevation_min, range_max_km, motion, mean_motion, odd_planes, between_satellites, bad, elements_age_max
         As in `path`.
     gateway, relay, stretch

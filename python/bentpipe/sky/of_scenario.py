@@ -38,7 +38,7 @@ LOOK_S = 900.0
 
 @dataclass(frozen=True, repr=False)
 class Keyframes:
-    """Positions over time in the frame that turns with the Earth, km.
+    """Positions over time, in km, in coordinates that turn with the Earth.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Keyframes:
         Positions by instant and satellite: x towards 0° north and east, y towards 90° east, z towards the north pole.
         NaN for a satellite without a position.
     places_km : array
-        The same by instant and place.
+        Positions by instant and place, in the same coordinates.
     """
 
     time_s: Values
@@ -68,7 +68,7 @@ class SkyConstellation:
     ----------
     name : str
     scene : Scene
-        Satellites, places and gateways, as looks at the sky have them. Its time 0 is the start of the run.
+        Satellites, places and gateways, as in looks at the sky. Time 0 is the start of the run.
     duration_s : float
         Length of the run.
     """
@@ -79,7 +79,7 @@ class SkyConstellation:
 
     @property
     def satellites(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the satellites."""
         return self.scene.satellites
 
     def keyframes(
@@ -90,7 +90,7 @@ class SkyConstellation:
         Raises
         ------
         SkyError
-            No window, or too many positions for one answer.
+            The window is empty, or has too many positions for one answer.
         """
         import numpy as np
 
@@ -139,7 +139,7 @@ class SkyConstellation:
     ) -> Coverage:
         """Count the satellites in view and measure delays, all over the Earth.
 
-        Delays are those of the shortest paths to one of the places, or those to the nearest satellite.
+        Delays are those of the shortest paths to one of the places; without a place, those to the nearest satellite.
         """
         place = None if to is None else self._place(to)
         return find_coverage(self.scene, self._span(start_s, end_s, step_s), cell, progress, place=place)
@@ -167,12 +167,12 @@ class SkyConstellation:
 
 @dataclass(frozen=True, repr=False)
 class ScenarioSky:
-    """The sky of a scenario, over a run. Times are seconds since its start.
+    """The sky of a scenario during a run. Times are seconds since the start of the run.
 
     Attributes
     ----------
     epoch : str
-        When the run starts, UTC.
+        Start of the run, UTC.
     duration_s : float
         Length of the run.
     constellations : tuple of SkyConstellation
@@ -180,15 +180,16 @@ class ScenarioSky:
     places : polars.DataFrame
         A row per place: `place`, `latitude_deg`, `longitude_deg` and `height_km` at the start, `is_gateway`, `moves`.
     flows : dict
-        By flow, the two places between which it goes over the sky, in the order in which `paths` have them.
+        For each flow over the sky, its two places, in the order of the columns `from` and `to` of `paths`.
     paths : polars.DataFrame
-        A row per pair of places and path, with `from`, `to` and `constellation`. The path holds from `time_s` to
-        `end_s`. At its begin it takes `delay_s` one way, over `hops` links. `path` has all nodes with ` > ` between
-        them. `from_satellite` and `to_satellite` serve the two places. `from_handover` and `to_handover` mark their
-        changes. Without a path, `delay_s`, `hops`, satellites and `path` are null.
+        A row per pair of places and path, with `from`, `to` and `constellation`. The path is in use from `time_s` to
+        `end_s`. `delay_s` is its one-way delay at `time_s`, and `hops` its number of links. `path` has all nodes, with
+        ` > ` between them. `from_satellite` and `to_satellite` serve the two places. `from_handover` and `to_handover`
+        are true if this satellite differs from the one before. Without a path, `delay_s`, `hops`, the satellites and
+        `path` are null.
     delays : polars.DataFrame
-        A row per pair and instant at which the scenario looks (`sky.step`): `from`, `to`, `constellation`, `time_s`,
-        `delay_s`, `hops`, and elevation and satellite of each end.
+        A row per pair and instant at which the scenario computes paths (every `sky.step`): `from`, `to`,
+        `constellation`, `time_s`, `delay_s`, `hops`, and the elevation and satellite of each end.
     """
 
     epoch: str

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Passes(Look):
-    """The passes over a place, by rise.
+    """The passes of satellites over a place, in order of their rise.
 
     Attributes
     ----------
     scene : Scene
     span : Span
     passes : polars.DataFrame
-        A row per pass: `satellite`, `rise_s`, `set_s` and `highest_s` after the epoch (to 1 ms), `elevation_deg` at the
-        highest point, `range_min_km` and `range_max_km`. A pass that begins before the span or ends after it is cut.
+        A row per pass: `satellite`, `rise_s`, `set_s`, `highest_s` (seconds after the epoch, to 1 ms), `elevation_deg`
+        at the highest point, `range_min_km`, `range_max_km`. A pass that begins before the span, or ends after it, is
+        cut.
     """
 
     verb = "passes"
@@ -142,7 +143,7 @@ def passes(
     elements_age_max, progress
         See `path`.
     step : float or str
-        Interval of the search; rise and set are then computed exactly. A shorter pass may be missed.
+        Interval of the search. Passes shorter than this may be missed. Rise and set of the others are exact.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def passes(
 
 
 def find_passes(scene: Scene, span: Span, place: int, progress: Wish, asked: Mapping[str, Any] | None = None) -> Passes:
-    """The passes over a place of a scene, which is the first place of the result."""
+    """Find the passes over a place of a scene. In the result, it is the first place."""
     doing = f"passes over {scene.places[place].name}"
     found = do_work(doing, lambda reached: scene.core.passes(span.times, reached, place), progress)
     others = (each for number, each in enumerate(scene.places) if number != place)

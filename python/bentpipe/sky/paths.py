@@ -69,7 +69,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Gap:
-    """A reason why there is no path at times: `share` of the span, reason (`why`) and remedy (`help`)."""
+    """A reason for the times without a path: their `share` of the span, the reason (`why`) and a remedy (`help`)."""
 
     share: float
     why: str
@@ -90,13 +90,13 @@ class SkyPath(Look):
         `from_elevation_deg`, `from_satellite`, `to_elevation_deg`, `to_satellite`. Without a path, they are null.
     changes : polars.DataFrame
         A row per path: its begin `time_s` (to a hundredth of a step), `duration_s`, `delay_s` at its begin, `hops`,
-        `from_satellite`, `to_satellite`, `from_handover`, `to_handover`, and `path`, all nodes with ` > ` between them.
-        A handover: the end has another satellite than on the path before.
+        `from_satellite`, `to_satellite`, `from_handover`, `to_handover`, and `path` (all nodes, with ` > ` between
+        them). `from_handover` and `to_handover` are true if that end has another satellite than on the path before.
     disjoint : polars.DataFrame or None
-        If requested: a row per instant and disjoint path with `time_s`, `number` (1 is the shortest at that instant),
-        `delay_s`, `hops` and `path`; null where there are fewer.
+        A row per instant and disjoint path, if requested: `time_s`, `number` (1 is the shortest at that instant),
+        `delay_s`, `hops` and `path`. If fewer paths exist at an instant, the values of the others are null.
     gaps : tuple of Gap
-        The reasons why there is no path at times, the most frequent first.
+        The reasons for times without a path, the most frequent first.
     asked : mapping
         Arguments of the call that differ from their defaults.
     """
@@ -121,12 +121,12 @@ class SkyPath(Look):
 
     @property
     def ground_km(self) -> float:
-        """Distance of the two places along the great circle."""
+        """Distance between the two places along the great circle, km."""
         return ground_km(*self.scene.places[:2])
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Extremes and counts; None where there never is a path."""
+        """Extremes and counts over all instants; None for values of a path if there never is one."""
         known = self.instants.drop_nulls("delay_s")
         found: dict[str, Any] = {
             "ground_km": self.ground_km,
@@ -282,64 +282,66 @@ def path(
     elements_age_max: Time | None = None,
     progress: Wish = None,
 ) -> SkyPath:
-    """The path between two places over time.
+    """Compute the path between two places over time.
 
-    Arguments have the names of the keys of `[sky]`.
+    Arguments with the name of a key of `[sky]` have the same meaning.
 
     Parameters
     ----------
     origin, destination : str or tuple
-        A city, or degrees north and east: `51.5N 0.12W`, `(51.5, -0.12)`; a third number is km above the ellipsoid.
+        A city, or a latitude and longitude in degrees: `51.5N 0.12W`, or `(51.5, -0.12)` with north and east positive.
+        A third number is the height above the ellipsoid, km.
     over : str or path
         A constellation (see `constellations`), a file of element sets (TLE or OMM), or `geo:19.2E` for one slot.
     start : str or datetime, optional
-        When time is 0, ISO 8601, UTC. By default 2000-01-01; for element sets the median of their epochs, of each
-        object the newest.
+        The instant of time 0, UTC, in ISO 8601. By default 2000-01-01. For element sets, it is the median of the epochs
+        of the newest set of each object.
     at, duration, step : float or str
-        Begin after `start`, length and step: seconds, or a text with a unit.
+        Begin of the span after `start`, length of the span, and step between instants: seconds, or a text with a unit.
     elevation_min : float or str, optional
-        Lowest elevation of usable satellites, degrees. Default: that of the constellation's source; 25 for element
-        sets.
+        Lowest elevation of usable satellites, degrees. Default: the elevation in the source of the constellation; 25
+        for element sets, 5 for a slot.
     range_max_km : float, optional
-        Use satellites up to this distance instead, at any elevation.
+        Largest distance of usable satellites, km, in place of `elevation_min`.
     motion : str, optional
-        Motion of the satellites of shells: `j2`, `kepler` or `sgp4`. By default, as the constellation has it.
+        Motion of the satellites of shells: `j2`, `kepler` or `sgp4`. Default: the motion of the constellation.
     mean_motion : float, optional
         Revolutions per day of a constellation of one shell, in place of its height.
     odd_planes : float, optional
         Phase of every other plane of a constellation of one shell, degrees, in place of its phasing.
     between_satellites : str, optional
-        Links between satellites: `none`, `grid` or `grid-and-seam`. By default, as the constellation has it.
+        Links between satellites: `none`, `grid` or `grid-and-seam`. Default: the links of the constellation.
     bad : str
-        What to do with bad records of a file: `refuse` or `skip`.
+        Treatment of invalid records in a file: `refuse` the file, or `skip` the records.
     selection : str
-        How an end chooses its satellite: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`. A rule
-        chooses among satellites that reach the other end. Gateways use any satellite in view.
+        Rule for the satellite of each end: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
+        It chooses among the satellites that reach the other end. Gateways use any satellite in view.
     metric : str
-        Which path is best: that of the shortest `delay`, or of the fewest `hops`.
+        Criterion for the best path: shortest `delay` or fewest `hops`.
     change : str
-        Take another path as soon as it is `better`, or when the one in use is `broken`.
+        Condition for a change of the path: another path is `better`, or the path in use is `broken`.
     gateway : sequence of str or tuple
-        Places where the path may leave the sky. Satellites with links between them keep using these, others are bent
-        pipes. An end that is a gateway uses any satellite in view.
+        Places where the path may leave the satellites. Satellites with links between them still use these links. Other
+        satellites are bent pipes: they send all packets down to a gateway. An end that is a gateway uses any satellite
+        in view.
     relay : str
-        Way of packets from gateway to gateway: by `fibre`, which leads between all of them, or by `ground`: up again
-        to any satellite in view, without fibres.
+        Route of packets from gateway to gateway. `fibre`: by fibres between all gateways. `ground`: without fibres, up
+        again to any satellite in view.
     stretch : float
-        Length of these fibres against the great circle.
+        Length of these fibres, relative to the great circle.
     disjoint : int, optional
-        Number of disjoint paths to seek as well, over satellites, with the least sum of their delays.
+        Number of disjoint paths over satellites to find in addition. The sum of their delays is the least possible.
     apart : str
         Parts that disjoint paths do not share: `satellites` (and gateways) or `links`.
     failure : sequence of str
-        Satellites and gateways that are out of use, by name, and links, as `A~B`.
+        Satellites and gateways that have failed, by name, and failed links, as `A~B`.
     seed : int
-        For the draws of `periodic` and `starlink`.
+        Seed of the random choices of `periodic` and `starlink`.
     elements_age_max : float or str
-        Refuse elements of a file that are farther than this from any instant of the look: seconds, or a text such as
-        `200 d`. By default 90 days.
+        Largest age of elements of a file, in seconds or as a text such as `200 d`. Elements farther than this from any
+        instant of the span are refused. By default 90 days.
     progress : callable or bool, optional
-        Called now and then with a `Progress`; or whether there is a bar, as for `bentpipe.run`.
+        A callable that receives a `Progress` several times a second, or whether to show a bar, as in `bentpipe.run`.
 
     Returns
     -------
@@ -348,9 +350,9 @@ def path(
     Raises
     ------
     SkyError
-        An unknown place or constellation, or a value that makes no sense.
+        A place or constellation is unknown, or a value is invalid.
     Interrupted
-        Ctrl-C.
+        Ctrl-C was pressed.
     """
     given = chosen(path, locals())
     check_choice(selection, metric, change)
@@ -414,7 +416,7 @@ def check_choice(selection: str, metric: str, change: str) -> None:
     Raises
     ------
     SkyError
-        An unknown word, with the known ones.
+        The word is unknown. The text lists the known words.
     """
     chosen = (("selection", selection, SELECTIONS), ("metric", metric, METRICS), ("change", change, CHANGES))
     for name, value, known in chosen:
@@ -448,7 +450,7 @@ def _join_names(scene: Scene, nodes: Sequence[int]) -> str | None:
 
 
 def instants_frame(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
-    """A row per instant: delay, hops, and the satellite of each end."""
+    """Make a row per instant: delay, hops, and the satellite of each end."""
     columns = {name: array(found[name]) for name in ("time_s", "delay_s", "hops")}
     for end in ("from", "to"):
         columns[f"{end}_elevation_deg"] = array(found[f"{end}_elevation_deg"])
@@ -458,7 +460,7 @@ def instants_frame(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
 
 
 def changes_frame(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFrame:
-    """A row per path between two changes."""
+    """Make a row per path, from one change of the path to the next."""
     import numpy as np
 
     time_s, nodes, count = array(found["changes"]["time_s"]), found["nodes"], len(scene.satellites)

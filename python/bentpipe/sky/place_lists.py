@@ -25,9 +25,9 @@ def places(file: str | os.PathLike[str]) -> list[Place]:
     Parameters
     ----------
     file : str or path
-        With the columns `name`, `latitude` and `longitude` (degrees), and `height_km` or none. Or a list of ground
-        stations of Hypatia, without a header: number, name, latitude, longitude, elevation in metres, and the position
-        in metres or none.
+        A CSV file with the columns `name`, `latitude` and `longitude` (degrees), and optionally `height_km`. Or a list
+        of ground stations of Hypatia, without a header: number, name, latitude, longitude, elevation in metres, and
+        optionally the position in metres.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def places(file: str | os.PathLike[str]) -> list[Place]:
     Raises
     ------
     SkyError
-        A file that cannot be read, has other columns, or has a row without a place.
+        The file cannot be read, has other columns, or has a row without a place.
     """
     try:
         with Path(file).open(encoding="utf-8-sig", newline="") as lines:

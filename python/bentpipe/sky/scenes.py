@@ -92,18 +92,18 @@ class Scene:
     Attributes
     ----------
     over : str
-        The constellation: its name, its file, or its longitude over the equator.
+        The constellation: its name, its file of elements, or the longitude of a geostationary slot.
     epoch : str
-        When time is 0, UTC.
+        The instant of time 0, UTC.
     places : tuple of Place
     gateways : tuple of Place
         Places that forward packets.
     satellites : tuple of str
-        Their names.
+        Names of the satellites.
     skipped : tuple of (int, str)
         Line and fault of each record of the file that was left out.
     notes : tuple of str
-        A line for each reason to leave out records or satellites of the file, and one for old elements.
+        One line for each reason why records or satellites of the file were left out, and one if elements are old.
     """
 
     core: _core.Sky
@@ -135,7 +135,10 @@ class Scene:
         span: Span | None = None,
         elements_age_max: Time | None = None,
     ) -> Scene:
-        """Find the constellation and the places. Satellites of a file are those that are there in all of the span."""
+        """Find the constellation and the places.
+
+        Satellites of a file that are not in orbit during the whole span are left out.
+        """
         forks.refuse()
         for name, word, known in (
             ("motion", motion, MOTIONS),
@@ -208,12 +211,12 @@ class Scene:
 
     @property
     def elevation_deg(self) -> float | None:
-        """Least elevation at which a satellite is used; none if the range decides."""
+        """Least elevation of usable satellites, degrees; None if the range decides."""
         return self.core.elevation_deg
 
     @property
     def range_max_km(self) -> float | None:
-        """Range up to which a satellite is used; none if the elevation decides."""
+        """Largest range of usable satellites, km; None if the elevation decides."""
         return self.core.range_max_km
 
     @property
@@ -254,7 +257,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Elements:
-    """Limits of a file of elements: whether bad records are left out, the largest age, and the look's begin and end."""
+    """Treatment of a file of elements: of invalid records, the largest age, and the begin and end of the look."""
 
     bad: str
     age_max: Time | None
@@ -262,7 +265,7 @@ class Elements:
 
     @property
     def are_limited(self) -> bool:
-        """Whether there are other limits than by default."""
+        """Whether any limit differs from its default."""
         return self.bad != "refuse" or self.age_max is not None
 
     @property
@@ -506,7 +509,7 @@ def _explain_error(over: str | os.PathLike[str], error: str, elements: Elements)
 
 
 def do_work(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Wish) -> Any:
-    """Do work that reports the share that is done, and can be interrupted."""
+    """Do work of the core that reports its finished share and that Ctrl-C can interrupt."""
     state = Progress(total=1, doing=doing)
 
     def report_share(share: float) -> None:
@@ -522,14 +525,14 @@ def do_work(doing: str, work: Callable[[Callable[[float], None]], Any], progress
 
 
 def array(values: tuple[str, bytes]) -> Any:
-    """An array of the core's."""
+    """Convert an array of the core to NumPy."""
     import numpy as np
 
     return np.frombuffer(values[1], dtype=values[0])
 
 
 def frame(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """A table in which missing numbers are null."""
+    """Make a table in which missing numbers are null."""
     import polars as pl
 
     return pl.DataFrame(dict(columns)).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -46,28 +46,28 @@ ONE_RUN = "one replication shows no difference, as any may be chance: intervals 
 
 
 class Shares(NamedTuple):
-    """Counts of replications where either case completed more, if a case did not complete everything."""
+    """Counts of replications in which one case completed more than the other, if not everything was completed."""
 
     one: Counts
     other: Counts
     more: int
     """Replications in which the first case completed more than the other."""
     less: int
-    """Replications in which the first case completed less. In the rest both completed the same."""
+    """Replications in which the first case completed less. In all other replications, both completed the same."""
     p: float
     """p value of an exact test.
 
-    Fisher's test, if a replication either completes or does not. For transfers, the sign test over the replications
-    (`more` and `less`), as the transfers of one run depend on each other.
+    If a replication as a whole completes or not, it is Fisher's test. For transfers, it is the sign test of `more`
+    against `less`, because the transfers of one run depend on each other.
     """
     p_adjusted: float | None
-    """p value corrected together with the differences."""
+    """p value after the correction for all tests of the same request."""
     is_shown: bool
     """Whether `p_adjusted` is below 1 - confidence."""
 
 
 class Difference(NamedTuple):
-    """A paired difference `one - other`, over the pairs in which both have a value."""
+    """A paired difference `one - other`, over the pairs in which both cases have a value."""
 
     statistic: str
     """The statistic of the differences: `mean` or `median`."""
@@ -76,15 +76,15 @@ class Difference(NamedTuple):
     value: float | None
     """Difference in the unit of the samples; None without any pair."""
     low: float | None
-    """Lower end of the interval of only this difference; None, like `high`, with too few pairs.
+    """Lower end of the interval, not corrected for other differences; None, like `high`, with too few pairs.
 
-    It is at least `-base` if no value is negative.
+    If no value of the samples is negative, it is at least `-base`.
     """
     high: float | None
     base: float
-    """Base of percentages: the mean or median of `other` over the same pairs, without its sign."""
+    """Base of percentages: the absolute mean or median of `other` over the same pairs."""
     p: float | None
-    """p value of only this difference."""
+    """p value, not corrected for other differences."""
     p_adjusted: float | None
     """p value corrected for all differences of the same request."""
     effect: Effect
@@ -96,15 +96,15 @@ class Difference(NamedTuple):
     question: Question | None = None
     """The question of the test; None for the usual question: is there a difference?"""
     corrected: tuple[float | None, float | None] = (None, None)
-    """The interval that is corrected like `p_adjusted`: it excludes zero exactly if `is_shown`."""
+    """The interval with the same correction as `p_adjusted`. It excludes zero if and only if `is_shown`."""
     margin: float = 0.0
     """The smallest difference that matters, in the unit of the samples; 0 if every difference does."""
 
     @property
     def is_negligible(self) -> bool:
-        """Whether no difference that matters is left: the whole interval is within the margin.
+        """Whether the difference is too small to matter: the whole interval is within the margin.
 
-        Without an interval, the value decides. Equal values are no difference at all.
+        Without an interval, the value must be within the margin. False if the difference is exactly zero.
         """
         ends = (self.low, self.high) if self.low is not None and self.high is not None else (self.value,)
         return bool(self.value) and all(end is not None and abs(end) < self.margin for end in ends)

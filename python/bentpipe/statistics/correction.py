@@ -1,4 +1,4 @@
-"""Adjusted p values for many tests: among many comparisons some look large by chance."""
+"""Adjusts the p values of many tests, because some of many comparisons look large by chance."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def holm(p: P) -> list[float | None]:
 def benjamini_hochberg(p: P) -> list[float | None]:
     """Adjust p values to bound the expected share of false findings among the findings.
 
-    For independent tests, and for many kinds of positively dependent ones.
+    This holds for independent tests, and for many kinds of positively dependent tests.
 
     References
     ----------

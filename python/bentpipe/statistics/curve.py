@@ -1,4 +1,4 @@
-"""Curves: the meaning of a series between its rows, its known spans, and its columns in a picture of any width.
+"""Curves: a series with its values between the rows, the spans in which it is known, and its columns in a picture.
 
 Figures, pages and notebooks draw a curve by these rules, so that all of them show the same.
 """
@@ -28,7 +28,7 @@ STEPS = (1, 2, 5)
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A part of a curve, as it is drawn.
+    """A part of a curve as columns of a picture.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Columns:
     least, greatest : array
         Extremes of each column.
     width_s : float
-        Width of a column: a multiple of 1, 2 or 5 times a power of ten. 0: the columns are the rows of the series.
+        Width of a column, s: a multiple of 1, 2 or 5 times a power of ten. 0 if the columns are the rows of the series.
     end_s : float
         End of the last column.
     """
@@ -99,7 +99,7 @@ class Curve:
         times, values : array
             Rows in order of time. NaN: no value from here on.
         known : sequence of (float, float)
-            The spans in which the rows are knowledge, in order of time, such as the life of a flow.
+            The spans in which the values are known, in order of time, such as the life of a flow.
         extremes : (array, array), optional
             Least and greatest value since the row before.
         """
@@ -134,7 +134,7 @@ class Curve:
         return Curve(self.kind, *arrays)
 
     def within(self, *known: tuple[float, float]) -> Curve:
-        """Return the curve in these spans, in order of time."""
+        """Return the parts of the curve within these spans, which are in order of time."""
         if len(known) == 1 and len(self.begins) and known[0][0] <= self.begins[0] and known[0][1] >= self.ends[-1]:
             return self
         parts = []
@@ -156,7 +156,7 @@ class Curve:
     def find_value(self, time_s: float) -> float | None:
         """Return the value at an instant; None where nothing is known.
 
-        At a row, a level has the new value, and a rate is still that of the period before.
+        At the instant of a row, a level has the new value, and a rate still has the value of the period before.
         """
         side: Literal["left", "right"] = "left" if self.kind == "rate" else "right"
         place = max(int(np.searchsorted(self.begins, time_s, side=side)) - 1, 0)
@@ -168,8 +168,8 @@ class Curve:
     def cut(self, start_s: float, end_s: float, columns: int, width_s: float | None = None) -> Columns:
         """Return a part of the curve in at most this number of columns.
 
-        Rows are drawn as they are if they fit. Otherwise the columns are of equal width and begin at its multiples, so
-        that they stay where they are if the picture becomes wider or moves.
+        If the rows fit, each is a column. Otherwise the columns have equal width and begin at multiples of it, so they
+        keep their places if the picture becomes wider or moves.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class Curve:
 
 
 def choose_width(span_s: float, columns: int, steps: Sequence[int] = STEPS) -> float:
-    """Return the least width of at most `columns` columns: one of `steps` times a power of ten, in seconds."""
+    """Return the smallest width with at most `columns` columns, s. It is one of `steps` times a power of ten."""
     wanted = span_s / max(1, columns)
     power = math.floor(math.log10(wanted))
     widths = [step * 10.0**each for each in (power, power + 1) for step in steps]

@@ -20,8 +20,9 @@ def __dir__() -> list[str]:
 
 
 COHEN = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
-"""Thresholds of Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, §2.2.3. Values above
-them are large.
+"""Thresholds of Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, §2.2.3.
+
+Values above them are large.
 """
 ROMANO = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
 """Thresholds of Cliff's delta: Romano, Kromrey, Coraggio and Skowronek, Florida Association of Institutional Research,
@@ -42,8 +43,8 @@ class Effect(NamedTuple):
 def hedges_paired(one: Values, other: Values) -> Effect:
     """Mean difference of the pairs over the standard deviation of the differences, corrected for small samples.
 
-    This is Cohen's d_z times Hedges' factor. It shows how stable the sign of a difference is from seed to seed: common
-    effects of the channel cancel. So it is often large where `hedges` is not.
+    This is Cohen's d_z times Hedges' factor. It measures how stable the sign of a difference is from seed to seed.
+    Effects of the channel that both cases share cancel, so it is often large if `hedges` is small.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def hedges(one: Values, other: Values) -> Effect:
 
 
 def cliff(one: Values, other: Values) -> Effect:
-    """Cliff's delta: the share of all pairs whose first value is larger, less the share whose first value is smaller.
+    """Cliff's delta: the share of all pairs whose first value is larger, minus the share whose first value is smaller.
 
     It assumes no distribution. 1 means that every value of the first sample is above every value of the second. NaN is
     missing.

@@ -30,19 +30,22 @@ FAR = 10.0
 class Fairness:
     """Whether cases are fair to each other.
 
-    The harm of a case is the share of its goodput that it loses beside the others, against its goodput beside as many
-    flows of the same case. It is negative if the case gains. Cases are fair within a margin if the harm of each is
-    below it.
+    The harm of a case is the share of its goodput that it loses beside the other cases. The reference is its goodput
+    beside equally many flows of the same case. Harm is negative if the case gains. Cases are fair within a margin if
+    the
+    harm of each case is below the margin.
 
     Attributes
     ----------
     margin : float
         Largest harm that is fair, such as 0.1.
     harms : dict of str to (value, low, high)
-        Harm of each case, with the interval of the test of all cases together; ends are None with one replication.
+        Harm of each case, with its interval, corrected for the number of cases. `low` and `high` are None with one
+        replication.
     replications : int
     more : int or None
-        Additional replications that probably decide; None if they are decided, or more than `MORE_MAX` are needed.
+        Number of additional replications that would probably decide. None if the answer is decided already, or if more
+        than `MORE_MAX` are needed.
 
     References
     ----------
@@ -122,13 +125,14 @@ def judge_fairness(
     Parameters
     ----------
     mixed : mapping
-        For each case, its goodput beside the others and beside its own kind, one value per replication.
+        For each case, its goodput beside the other cases and its goodput beside its own kind, one value per
+        replication.
     margin : float
         Largest harm that is fair, such as 0.1.
     confidence : float
         Confidence level of the answer: all cases are tested together (Bonferroni).
     answers : int
-        Number of mixes whose answers hold together with the confidence.
+        Number of mixes whose answers must hold together with this confidence.
     """
     level = 1 - (1 - confidence) / (max(len(mixed), 1) * answers)
     harms = {}

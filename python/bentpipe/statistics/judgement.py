@@ -64,7 +64,7 @@ class Question(NamedTuple):
 
     @property
     def claim(self) -> str:
-        """Return the answer yes, before the name of the other: `more than 2 % better than`."""
+        """Write the claim that the test can show, before the name of the other case: `more than 2 % better than`."""
         up, down = ("better", "worse") if self.is_judged else ("larger", "smaller")
         if self.sides == "not-worse":
             return f"at most {self.text} {down} than"
@@ -74,7 +74,7 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgement:
-    """Decides whether a difference is shown, for an experiment with its sentences, tables, report and command.
+    """The rules of an experiment that decide whether a difference is shown, in sentences, tables and reports.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class Judgement:
     `not-worse` tests whether each case is worse by less than the margin.
     """
     margin: str | float | None = MARGIN_USUAL
-    """The smallest difference that matters: a share of the other's value, `2 %`, or a value in the metric's unit.
+    """The smallest difference that matters: a share of the other case's value, `2 %`, or an amount in the same unit.
 
     A plain number is only for metrics without a unit. With None, every difference matters.
     """
@@ -162,7 +162,7 @@ class Judgement:
         Parameters
         ----------
         base : float
-            The value of the other, of which the margin may be a share.
+            The value of the other case, for a margin that is a share of it.
         metric : Metric or None
             A margin with a unit applies to metrics of this unit only.
         """
@@ -172,7 +172,7 @@ class Judgement:
         return amount * abs(base) if unit == "%" else amount
 
     def notes(self, metrics: Sequence[Metric]) -> list[str]:
-        """Name the metrics for which the margin has another unit, as a note for the reader."""
+        """Name the metrics that the margin does not apply to, because it has another unit, as a note for the reader."""
         others = [each.name for each in metrics if self.margin is not None and not self._fits(each)]
         return (
             [f"the margin {self.margin} has another unit than {', '.join(others)}: no margin there"] if others else []
@@ -202,17 +202,20 @@ class Judgement:
 
     @property
     def usual(self) -> Judgement:
-        """Return the same judgement for a difference in either direction, where the data choose the best case."""
+        """Return the same judgement with two-sided tests. They are needed if the data chooses the best case."""
         return self if self.is_usual else replace(self, sides="two")
 
     @property
     def interval(self) -> float:
-        """Confidence of intervals of differences. If one-sided, each end is a bound at `confidence`."""
+        """Confidence level of intervals of differences.
+
+        For one-sided tests, each end alone is a bound at `confidence`.
+        """
         return self.confidence if self.sides == "two" else 2 * self.confidence - 1
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Judgement:
-        """Read a judgement from the facts of a store. Facts that older stores lack have their defaults."""
+        """Read a judgement from the facts of a store. If an older store lacks a fact, its default applies."""
         return cls(**{each.name: facts[each.name] for each in fields(cls) if each.name in facts})
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
         At least 2.
     confidence : float
     tests : int
-        Number of tests that are corrected together. The bound is for the smallest p value, by Holm and Bonferroni.
+        Number of tests that are corrected together. The result is for the test with the smallest p value, by Holm and
+        Bonferroni.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
 
 
 def count_replications(difference: float, confidence: float, tests: int = 1) -> int:
-    """Return the least number of replications that can show a difference, given in standard deviations.
+    """Return the least number of replications that can show a difference of this size, in standard deviations.
 
     Examples
     --------

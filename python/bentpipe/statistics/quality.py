@@ -70,7 +70,7 @@ class Stalls:
     """Playback of a video."""
 
     start_s: float
-    """Start of playback, from the first sample, in seconds; NaN if it did not start."""
+    """Time from the first sample to the start of playback, in seconds; NaN if playback did not start."""
     count: int
     """Number of stalls."""
     stalled_s: float
@@ -78,10 +78,10 @@ class Stalls:
 
 
 def stalls(times_s: Sequence[float], goodput_bps: Sequence[float], rate_bps: float, buffer_s: float = 2.0) -> Stalls:
-    """Play a video from the data that a flow delivered.
+    """Find the stalls of a video that plays from the data that a flow delivered.
 
-    The video plays once the buffer holds `buffer_s`, and stalls when the buffer is empty. It plays again when the
-    buffer holds `buffer_s` again. Times are exact to one sample: choose a `record.interval` much shorter than
+    Playback starts when the buffer holds `buffer_s` of video. It stalls when the buffer is empty, and continues when
+    the buffer holds `buffer_s` again. Times are exact to one sample: choose a `record.interval` much shorter than
     `buffer_s`.
 
     Parameters

@@ -1,14 +1,14 @@
 """Samples with incomplete runs or transfers: completed counts, and lower bounds of the missing values.
 
-A run that did not complete has no completion time, but it gives information: completing takes longer than the time of
-the run. Such values are right-censored. A mean of the other values would favour a case that fails, so it is never
-given. The result is a bound that counts all values, and the number that completed.
+A run that did not complete has no completion time, but a lower bound is known: the duration of the run. Such values
+are right-censored. A mean of only the other values would favour a case that fails, so it is never given. Instead, the
+result is a lower bound over all values, with the number of completed runs.
 
 References
 ----------
 Kaplan and Meier, "Nonparametric estimation from incomplete observations", J. Am. Statistical Association 53, 1958.
 Royston and Parmar, "Restricted mean survival time", BMC Medical Research Methodology 13, 2013. Their estimate is the
-mean of the times, each limited to the time that it was observed; here it is the bound.
+mean of the times, each limited to the time that it was observed. Here, this mean is the bound.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Ranged(Protocol):
 
 
 class AtLeast(Estimate):
-    """A lower bound of a mean or median, because some values are only known by bounds. It has no interval."""
+    """A lower bound of a mean or median, because only lower bounds of some values are known. It has no interval."""
 
     __slots__ = ()
 
@@ -99,9 +99,9 @@ class Sample(NamedTuple):
     bounds: Values
     """Lower bounds of missing values; NaN where no bound is known."""
     done: Values
-    """Completed number: 1 or 0 if replications complete, or a number of transfers."""
+    """Completed work: 1 or 0 if a replication as a whole completes, otherwise the number of completed transfers."""
     due: Values
-    """Number that should have completed."""
+    """Work that should have completed: 1, or the number of transfers."""
 
     @classmethod
     def from_values(cls, values: Values) -> Sample:
@@ -159,7 +159,8 @@ class Sample(NamedTuple):
     def estimate(self, judgement: Judgement = DEFAULT, of: Ranged | None = None) -> Estimate | Interval:
         """Estimate the mean or median; return a bound if missing values have lower bounds.
 
-        The interval has only possible values of the metric `of`, and is at least as wide as half a bin of it.
+        The interval stays within the possible values of the metric `of`. For quantiles from histograms, its half width
+        is at least half a bin.
         """
         held, censored = np.isnan(self.values) & ~np.isnan(self.bounds), self.counts.censored
         estimator = ESTIMATORS[judgement.statistic]
@@ -178,9 +179,9 @@ def join_samples(samples: list[Sample]) -> Sample:
 def rank_samples(samples: Mapping[K, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[K]:
     """Order the cases or points that have data, best first. Every table, sentence and figure uses this order.
 
-    The completed share counts first, then the value; a censored value counts as its bound. So a case that fails most
-    never comes first. Transfers near the end of a run complete by chance. So for transfers, a smaller share goes before
-    the times only if a sign test over the replications shows it.
+    The completed share decides first, then the value; for a censored value, its bound counts. So the case that fails
+    most never comes first. Whether a transfer near the end of a run completes is chance. So for transfers, a smaller
+    share decides only if a sign test over the replications shows the difference.
     """
     there = {name: sample for name, sample in samples.items() if sample.is_there}
     whole = {
@@ -202,7 +203,7 @@ def _is_behind(sample: Sample, most: Sample, judgement: Judgement) -> bool:
 
 
 def has_transfers(metric: Metric) -> bool:
-    """Whether a metric is about the finished transfers among many in a run."""
+    """Whether a metric covers only the finished transfers of a run."""
     return metric.has_transfers
 
 

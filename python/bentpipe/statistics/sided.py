@@ -1,7 +1,7 @@
-"""One-sided tests and margins: better by more than a margin, or at most a margin worse.
+"""One-sided tests with a margin: whether a case is better by more than it, or worse by less than it.
 
 A margin shifts the null hypothesis. A margin with a unit is subtracted from each paired difference. A margin in percent
-is that share of the other's value in each replication. So the uncertainty of the other's value counts.
+is taken from the other case's value in each replication, so the uncertainty of that value counts.
 
 References
 ----------
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def p_value(one: Values, other: Values, statistic: str, question: Question) -> float:
-    """Return the probability of pairs that support yes at least as clearly, if the true answer is no.
+    """Return the p value: the probability of pairs that support the claim at least as clearly, if the claim is false.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Steady(NamedTuple):
     """Steady part of a time series."""
 
     mean: float | None
-    """The mean; None without a steady part, for the reason in `note`."""
+    """The mean; None without a steady part (`note` has the reason)."""
     low: float | None
     """Lower end of the interval; None with too few values."""
     high: float | None
@@ -114,9 +114,10 @@ def batch_means(values: Values, confidence: float, batches: int = BATCHES) -> tu
 
 
 def levels(times: Values, values: Values, interval_s: float, end_s: float) -> tuple[Values, Values]:
-    """Average a value that holds until it changes over equal intervals; each mean has the time of its interval's end.
+    """Average a stepwise constant series over equal intervals; return the end of each interval and its mean.
 
-    The first interval begins at a multiple of `interval_s`, after the first value.
+    Each value holds until the next one. The first interval begins at the first multiple of `interval_s` that is not
+    before the first value.
     """
     first = int(np.ceil(times[0] / interval_s - 1e-9)) if len(times) else 0
     edges: Values = interval_s * np.arange(first, int(np.floor(end_s / interval_s + 1e-9)) + 1, dtype=np.float64)

@@ -1,6 +1,6 @@
 """Student's t distribution, and the binomial distribution of signs. Both follow from the incomplete beta function.
 
-Here, since `scipy.special` takes a third of a second to import, which is more than most commands take.
+They are computed here, because importing `scipy.special` takes longer than most commands.
 
 References
 ----------
@@ -24,7 +24,7 @@ def __dir__() -> list[str]:
 
 
 def cumulate(freedom: float, t: float) -> float:
-    """Return the chance of a value of at most `t`, also in the far tails.
+    """Return the probability of a value of at most `t`; it is accurate in the far tails, too.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def cumulate(freedom: float, t: float) -> float:
 
 
 def cumulate_signs(most: int, signs: int) -> float:
-    """Return the chance of at most `most` positive signs among `signs`, if both signs are equally likely.
+    """Return the probability of at most `most` positive signs among `signs`, if both signs are equally likely.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def cumulate_signs(most: int, signs: int) -> float:
 
 @lru_cache(maxsize=1000)
 def find_quantile(freedom: float, share: float) -> float:
-    """Return the value below which a share of all values is.
+    """Return the quantile: a share of all values is below it.
 
     Parameters
     ----------

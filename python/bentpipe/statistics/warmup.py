@@ -1,4 +1,4 @@
-"""End of the initial transient of a time series: found by MSER-5, or a given time."""
+"""Finds the end of the warm-up of a time series by MSER-5, or takes a given time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ BATCHES_MIN = 10
 BATCHES_LAST = 5
 """Fewer batches may have a small spread by luck. So at least these last batches always remain."""
 SHARE_LAST = 0.25
-"""At least this share of the batches always remains, too. Simulated series have flat stretches much longer than five
-batches, and a flat end has no spread at all.
+"""At least this share of the batches always remains, too.
+
+Simulated series have flat stretches much longer than five batches, and a flat end has no spread at all.
 """
 
 
@@ -45,7 +46,7 @@ class WarmUp(NamedTuple):
 
 
 def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
-    """Cut where the mean of the rest has the smallest standard error: MSER-5.
+    """Find the cut after which the mean has the smallest standard error: MSER-5.
 
     The values are averaged in batches of five. The cut is between batches. It minimises the sum of squares of the
     remaining k batches about their mean, divided by k². The search spans the first three quarters. A minimum in the
@@ -87,7 +88,7 @@ def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
 
 
 def cut_early(times: Values, values: Values, after_s: float) -> WarmUp:
-    """Cut at a time: later values count. Refuse a cut without later values."""
+    """Cut at a time, so only later values count. Refuse a cut without later values."""
     removed = int(np.searchsorted(times, after_s, side="right"))
     if removed == len(values):
         return WarmUp(None, None, removed, 0, f"there is nothing after {after_s:g} s")

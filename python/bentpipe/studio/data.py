@@ -1,4 +1,4 @@
-"""Gives the view over one run what it draws: facts, thinned series, values at an instant, reasons.
+"""Data of one run for the view: facts, thinned series, values at an instant, reasons.
 
 `RunResult` gives a Python user the same answers. This module only thins, selects and bounds them.
 """
@@ -109,7 +109,7 @@ class RunData:
 
     @cached_property
     def described(self) -> list[dict[str, Any]]:
-        """Name, entity, unit, meaning and kind of each series that there is."""
+        """Name, entity, unit, meaning and kind of each available series."""
         # Numbers of MODCODs have names, which differ between media.
         names: dict[str, dict[str, str]] = {}
         for row in self.result.modcods.iter_rows(named=True):
@@ -345,10 +345,10 @@ class RunData:
 
 
 def pack_columns(columns: Columns) -> bytes:
-    """Little-endian: the number of columns and whether they have extremes, each as uint32; width and end as float64.
+    """Pack columns as little-endian bytes for the scripts.
 
-    Then follow the begins as float64, and as float32 the values and, if there are extremes, the least and greatest. A
-    value of NaN is unknown.
+    The order is: number of columns and a flag for extremes (uint32), width and end (float64), the begins (float64), the
+    values (float32), and with the flag the least and greatest values (float32). NaN is an unknown value.
     """
     with np.errstate(invalid="ignore"):
         has_extremes = bool(np.any((columns.least != columns.greatest) & ~np.isnan(columns.values)))

@@ -1,4 +1,4 @@
-"""The data of a scenario that has not been run: its facts, and no series. It answers as `RunData` does."""
+"""The data of a scenario that has not been run: its facts, and no series. It has the methods of `RunData`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Opened(NamedTuple):
     text: str
     """Its lines end in `\\n`, as in an editor; `save` writes the ends that the file has."""
     mark: str
-    """Of the content on disk; empty if there is no file."""
+    """Mark of the content on disk; empty if there is no file."""
 
     @property
     def is_bundled(self) -> bool:
@@ -75,7 +75,7 @@ class Folder:
         Raises
         ------
         BentpipeError
-            The name leads out, directly or by a symbolic link, or can be none.
+            The name leads out of the folder, directly or by a symbolic link, or is not a valid name.
         """
         try:
             place = (self.path / name).resolve()
@@ -91,7 +91,7 @@ class Folder:
         return str(error).replace(f"{self.path}{os.sep}", "")
 
     def scenarios(self) -> list[str]:
-        """Names of scenario files in the folder, and in those in it, to a depth of three."""
+        """Names of scenario files in the folder and its subfolders, to a depth of three."""
         found = [path for path in self._walk() if path.suffix in SUFFIXES and path.name not in KNOWN]
         return sorted(self._name(path) for path in found)[:LISTED_MAX]
 
@@ -146,7 +146,7 @@ class Folder:
         return run
 
     def new_result(self) -> Path:
-        """The folder of a comparison or sweep that starts now. The oldest ones go."""
+        """The folder of a comparison or sweep that starts now. The oldest folders are removed."""
         places = sorted(self.results_path.glob("*"), key=_age, reverse=True)
         for place in places[RUNS_MAX - 1 :]:
             shutil.rmtree(place, ignore_errors=True)
@@ -235,7 +235,7 @@ class Folder:
         return _mark(content)
 
     def keep_unsaved(self, name: str, text: str) -> None:
-        """Keep the unsaved text of a scenario. The oldest texts go."""
+        """Keep the unsaved text of a scenario. The oldest texts are removed."""
         place = self._place_unsaved(name)
         with files.writing(self.unsaved_path):
             self.unsaved_path.mkdir(parents=True, exist_ok=True)
@@ -260,7 +260,7 @@ class Folder:
         return self.unsaved_path / f"{_mark(name.encode())[:24]}.txt"
 
     def new_run(self) -> tuple[str, Path]:
-        """A name for a run that starts now, and its folder, which is not there yet."""
+        """A name for a run that starts now, and its folder, which does not exist yet."""
         with files.writing(self.runs_path):
             self.runs_path.mkdir(parents=True, exist_ok=True)
         run = secrets.token_hex(6)
@@ -272,7 +272,7 @@ class Folder:
         Raises
         ------
         BentpipeError
-            The name is none, or there is no such run.
+            The name is not the name of a run, or there is no such run.
         """
         if not RUN.fullmatch(run):
             raise BentpipeError(f"{run[:40]!r} does not name a run\n  expected 12 hexadecimal digits")
@@ -298,7 +298,7 @@ class Folder:
         return content if isinstance(content, dict) else {}
 
     def pin(self, run: str, is_pinned: bool) -> None:
-        """Keep a run, or let it go when there are too many."""
+        """Pin a run, so that it is kept, or unpin it."""
         content = {**self.about(run), "is_pinned": is_pinned}
         files.replace_text(self.run(run) / ABOUT, json.dumps(content))
 
@@ -320,7 +320,7 @@ class Folder:
 
 
 class ChangedError(BentpipeError):
-    """A file has another content than when it was read."""
+    """The content of a file has changed since it was read."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} was changed elsewhere since it was opened here\n  choose which of the two to keep")

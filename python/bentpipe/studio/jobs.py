@@ -50,7 +50,7 @@ class Job:
     """The page that asked for it."""
     request: dict[str, Any]
     state: str = "waiting"
-    """Then `running`, and at last `done`, `stopped` or `failed`."""
+    """`waiting`, then `running`, and at last `done`, `stopped` or `failed`."""
     progress: dict[str, Any] = field(default_factory=dict)
     partial: dict[str, Any] | None = None
     result: dict[str, Any] | None = None
@@ -59,7 +59,7 @@ class Job:
     began_s: float = 0.0
     is_told_to_stop: bool = False
     is_saving: bool = False
-    """Whether it has stopped, and saves what there is."""
+    """Whether it has stopped, and is saving its partial result."""
     first_progress_s: float | None = None
     """Seconds from the request to the first progress."""
 

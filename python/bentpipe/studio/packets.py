@@ -1,4 +1,4 @@
-"""Gives the packets of a short span of a flow for its time-sequence diagram."""
+"""Selects the packets of a flow in a short span, for its time-sequence diagram."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ EVENTS_MOST = 30_000_000
 class Packets:
     """Segments and ACKs of a run, from its events.
 
-    A result without events is run again once, with events only; a run with the same seed has the same packets.
+    If a result has no events, the scenario runs again once with events only. With the same seed, the packets are the
+    same.
     """
 
     def __init__(self, result: RunResult) -> None:

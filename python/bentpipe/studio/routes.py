@@ -181,7 +181,7 @@ def make_run_routes(studio: Studio) -> APIRouter:
 
 
 def once(make: Callable[[K], V]) -> Callable[[K], V]:
-    """Keep the last values. A page asks for several things at once, and each thread would make its own value."""
+    """Keep the last values of a function, because a page asks in several threads, and each would compute the value."""
 
     @lru_cache(OPEN_MAX)
     def find_kept(key: K) -> tuple[Callable[[], V], Lock]:
@@ -242,7 +242,7 @@ def make_folder_routes(studio: Studio) -> APIRouter:
 
 
 def draw_file(result: RunResult, form: str, start: float, end: float) -> bytes:
-    """The figure of a part of a run as a file, with the command that makes the run in its description."""
+    """Draw a part of a run as a file. The description in the file has the command that repeats the run."""
     from bentpipe.plot import save
 
     try:

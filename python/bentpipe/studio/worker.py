@@ -128,7 +128,7 @@ class Reporter:
 
 
 def make_scenario(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenario:
-    """The scenario of a request: its text, with the values that go over it and the classes of the command line."""
+    """Make the scenario of a request, from its text, overrides, and the custom classes of the command line."""
     from bentpipe.own import loading
     from bentpipe.scenario.scenario import Scenario
 
@@ -144,7 +144,7 @@ def make_scenario(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scena
 
 
 def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Run a scenario, and save the result. A run that was stopped is saved up to then."""
+    """Run a scenario, and save the result. A stopped run is saved up to that time."""
     from bentpipe.errors import Interrupted
     from bentpipe.experiment.single.run import run as run_
     from bentpipe.studio import series
@@ -173,7 +173,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 
 def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Run a grid; without keys that vary, the one of the scenario."""
+    """Run a grid. Without varied keys, it is the grid of the scenario."""
     from bentpipe.experiment.sweep import sweep as sweep_
 
     return _experiment(request, answer, sweep_, "vary", swept)

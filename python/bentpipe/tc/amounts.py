@@ -37,7 +37,7 @@ def read_size(word: str) -> float:
 
 
 def read_share(word: str) -> float:
-    """Return a share: `1%` or `1`, which both are one hundredth."""
+    """Return a share. `1%` and `1` both mean one hundredth."""
     share = _read(word, {"": 0.01, "%": 0.01}, "a share of tc", "1%")
     if not 0 <= share <= 1:
         raise BentpipeError(f"{word} is not a share of tc\n  expected 0% to 100%")
@@ -50,7 +50,7 @@ def read_count(word: str) -> int:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is an amount, and not the next key."""
+    """Whether a word is an amount rather than the next key."""
     return word[:1] in "0123456789.-+" or word[:1] == UNKNOWN
 
 

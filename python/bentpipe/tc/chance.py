@@ -13,7 +13,7 @@ _SHARES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995
 
 
 class Bursts(NamedTuple):
-    """Losses in two states, as `gilbert-elliott` has them in packets.
+    """Losses in two states, as in the error model `gilbert-elliott` with lengths in packets.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class Bursts(NamedTuple):
 
 
 def compute_correlated(share: float, correlation: float) -> tuple[float, float]:
-    """Return the share of events, and the share of events that follow another one, of correlated numbers of netem.
+    """Return the share of events, and the share of events after an event, for netem's correlated random numbers.
 
-    Each number is `(1 - correlation) * U + correlation * the number before`, with U uniform from 0 to 1, and an event
-    is a number below `share`. Such numbers are rarely small, so the share of events is below the wanted one.
+    Each number is `(1 - correlation) * U + correlation * the number before`, with U uniform from 0 to 1. An event is a
+    number below `share`. Correlated numbers are rarely small, so the share of events is below `share`.
     """
     if not correlation or not share or share >= 1:
         return share, share
@@ -73,8 +73,8 @@ def compute_correlated(share: float, correlation: float) -> tuple[float, float]:
 def make_bursts(kind: str, numbers: tuple[float, ...]) -> Bursts | None:
     """Return the losses of netem in two states; None if nothing is lost.
 
-    `random` with a correlation, and `state` with its third or fourth state, keep the share of lost packets and the mean
-    length of a burst. All others are equal to netem's.
+    `random` without a correlation, `state` with two states, and `gemodel` are exact. For the others, only the share of
+    lost packets and the mean length of a burst are those of netem.
     """
     if kind == "gemodel":
         p, r, bad, good = numbers
@@ -104,7 +104,7 @@ def _two_states(p: float, r: float, good: float, bad: float) -> Bursts | None:
 
 
 def compute_quantiles(distribution: str) -> list[tuple[float, float]]:
-    """Return shares and the values that they do not exceed, in units of the jitter, of a table of tc."""
+    """Return the quantiles of a distribution table of tc: shares, and values in units of the jitter."""
     ends = [(0.0, _value(distribution, 1e-9)), (1.0, TAIL)]
     inner = [(share, _value(distribution, share)) for share in _SHARES]
     return [ends[0], *inner, ends[1]]

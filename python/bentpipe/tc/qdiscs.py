@@ -26,7 +26,7 @@ class Qdisc:
     Attributes
     ----------
     unread : list of str
-        Options that no scenario has.
+        Options that a scenario cannot express.
     """
 
     unread: list[str] = field(default_factory=list, kw_only=True)
@@ -39,11 +39,11 @@ class Netem(Qdisc):
     Attributes
     ----------
     limit : int
-        Largest number of packets in it. Packets in their delay count, too.
+        Largest number of packets held. Delayed packets count, too.
     delay_s, jitter_s : float
         Delay and its variation, seconds.
     delay_correlation : float
-        Weight of the number before in the random number of a delay.
+        Weight of the previous random number in the random number of a delay.
     distribution : str
         Distribution of the variation.
     loss : tuple
@@ -52,11 +52,11 @@ class Netem(Qdisc):
     corrupt, duplicate, reorder : tuple of float
         Share of the packets, and correlation.
     gap : int
-        The packets that leave early are every `gap`-th at most.
+        At most every `gap`-th packet leaves early.
     rate_bps : float or None
         Rate, bit/s.
     overhead, cell, cell_overhead : int
-        Bytes that the rate counts for each packet, size of a cell (0: none), and bytes for each cell.
+        Bytes that the rate counts in addition for each packet, size of a cell (0: no cells), and bytes for each cell.
     seed : int or None
         Seed of its random numbers.
     """
@@ -113,7 +113,7 @@ class Classful(Qdisc):
     kind : str
         Its name.
     default : int or None
-        Minor number of the class of all packets that no filter sorts; None if the option is missing.
+        Minor number of the class for packets that match no filter; None if the option is missing.
     """
 
     kind: str
@@ -149,7 +149,7 @@ class _Words:
 
 
 def read_qdisc(kind: str, options: Sequence[str]) -> Qdisc | None:
-    """Read the options of a discipline; None if no scenario has this kind.
+    """Read the options of a discipline; None if a scenario cannot express this kind.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def _read_classful(kind: str, words: _Words) -> Classful:
 
 
 def read_class(words: Sequence[str]) -> Bucket:
-    """Read the options of a class of `htb`. The class may borrow up to its `ceil`, which is its rate here.
+    """Read the options of a class of `htb`. Its rate is `ceil`, because a class may borrow up to it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Makes a scenario of the lines of `tc`: a link whose directions have the delays, losses and rates of devices."""
+"""Makes a scenario from lines of `tc`: a link whose directions have the delays, losses and rates of devices."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _HOLD_S = 1e-3
 
 @dataclass
 class Direction:
-    """Keys of one direction of the link, and the faults that a middlebox in front of it makes."""
+    """Keys of one direction of the link, and the faults for a middlebox in front of it."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     impair: dict[str, Any] = field(default_factory=dict)
     origin: list[str] = field(default_factory=list)
-    """Lines that it comes from, for a comment."""
+    """Lines of `tc` behind this direction, for a comment."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Translation:
     text : str
         The scenario, with comments.
     notes : list of str
-        Parts of the lines that the scenario lacks, or has differently.
+        Parts of the lines that the scenario leaves out or changes.
     """
 
     text: str
@@ -69,7 +69,7 @@ class Translation:
 
 
 def from_tc(source: str) -> Translation:
-    """Make a scenario of lines of `tc`, or of a script with such lines. The script is read, and never run.
+    """Make a scenario from lines of `tc`, or from a script with such lines. The script is read, never run.
 
     Parameters
     ----------

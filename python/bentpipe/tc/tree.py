@@ -1,4 +1,4 @@
-"""Collects the lines of `tc` of a script: devices, and the disciplines on the way of a packet through each."""
+"""Collects the lines of `tc` in a script: devices, and the disciplines that a packet passes in each device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPLACING = ("replace", "change", "chg")
 
 
 class Note(NamedTuple):
-    """A part of the lines that the scenario lacks, or has differently.
+    """A part of the lines that the scenario leaves out or changes.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class Device:
 
     name: str
     qdiscs: dict[str, Placed] = field(default_factory=dict)
-    """By parent: `root`, or a class such as `1:10`."""
+    """Disciplines by their parent: `root`, or a class such as `1:10`."""
     handles: dict[str, str] = field(default_factory=dict)
     """Parent of the discipline of each handle."""
     classes: dict[str, Placed] = field(default_factory=dict)
     flows: list[str] = field(default_factory=list)
     """Classes that filters name, in order."""
     source: str = ""
-    """Device whose arriving packets this one gets, as an `ifb`."""
+    """For an `ifb`, the device whose arriving packets it receives."""
 
     def chain(self, notes: list[Note]) -> list[Placed]:
-        """Return the disciplines on the way of a packet, the outermost first."""
+        """Return the disciplines that a packet passes, the outermost first."""
         found: list[Placed] = []
         place = "root"
         while place in self.qdiscs and len(found) < 20:

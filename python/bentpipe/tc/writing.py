@@ -40,7 +40,7 @@ class Lines:
     Attributes
     ----------
     text : str
-        A shell script. `DEV` is the device towards the destination, and `BACK` that of the way back.
+        A shell script. `DEV` is the device towards the destination, and `BACK` the device of the reverse direction.
     notes : list of str
         Parts of the scenario that Linux cannot express.
     """

@@ -1,4 +1,4 @@
-"""For tests of others: programs over paths by a pytest plugin, and checks of custom classes.
+"""Tools for your tests: a pytest plugin that runs programs over paths, and checks of custom classes.
 
 The fixture `path` runs real programs, see `bentpipe.testing.path`. The checks of this module run custom congestion
 controls and middleboxes, see `bentpipe.testing.checks`.

@@ -1,4 +1,4 @@
-"""Checks for your own congestion controls and middleboxes, as the tests of a package call them.
+"""Checks of custom congestion controls and middleboxes, for the tests of a package.
 
 Checks of schedulers are in `bentpipe.testing.schedulers`.
 
@@ -113,7 +113,7 @@ def check_all(cls: type, checks: Iterable[Check]) -> None:
 
 
 def completes_a_transfer(cls: type[CongestionControl]) -> None:
-    """A file of 2 MB arrives over a long and a short path without losses of the link."""
+    """A file of 2 MB arrives over a long path and a short path, both without link errors."""
     for delay in ("5 ms", "260 ms"):
         result = _run(cls, {"link.l.delay": delay, "duration": "90 s", "flow.f.app": {"kind": "file", "size": "2 MB"}})
         done_s = result.rows("flows")[0]["completion_s"]
@@ -121,7 +121,7 @@ def completes_a_transfer(cls: type[CongestionControl]) -> None:
 
 
 def keeps_a_possible_window(cls: type[CongestionControl]) -> None:
-    """After each hook, window and threshold are possible numbers, with losses, timeouts and marks."""
+    """After each hook, window and threshold have valid values, also with losses, timeouts and marks."""
 
     def look(self: Any, hook: str, path: Any) -> None:
         assert math.isfinite(self.cwnd), f"{hook} makes cwnd {self.cwnd} at {path.now_s:.3f} s"
@@ -135,7 +135,7 @@ def keeps_a_possible_window(cls: type[CongestionControl]) -> None:
 
 
 def rests_while_the_application_does(cls: type[CongestionControl]) -> None:
-    """The window does not grow without end while the application sends less than it allows."""
+    """The window stays bounded while the application sends less than the window allows."""
     most: list[float] = []
 
     def look(self: Any, hook: str, path: Any) -> None:
@@ -150,7 +150,7 @@ def rests_while_the_application_does(cls: type[CongestionControl]) -> None:
 
 
 def takes_back_a_needless_reduction(cls: type[CongestionControl]) -> None:
-    """After `undo` the window is not below the one before the reduction."""
+    """After `undo`, the window is at least the smaller of window and threshold before the reduction."""
 
     def undo(self: Any, before: Any) -> None:
         cls.undo(self, before)
@@ -189,7 +189,7 @@ def repeats_with_equal_seeds(cls: type[CongestionControl]) -> None:
 
 
 def keeps_little(cls: type[CongestionControl]) -> None:
-    """The state of a connection is bounded."""
+    """The memory of the object stays bounded during a connection."""
     kept: list[int] = [0]
 
     def look(self: Any, hook: str, path: Any) -> None:
@@ -255,7 +255,7 @@ CONGESTION_CONTROL: tuple[Check, ...] = (
 
 
 def lets_a_transfer_pass(cls: type[Middlebox]) -> None:
-    """A file of 500 kB arrives through it."""
+    """A file of 500 kB arrives through the middlebox."""
     result = _run_through(cls, {"flow.f.app": {"kind": "file", "size": "500 kB"}})
     assert result.rows("flows")[0]["completion_s"] is not None, (
         f"500 kB are not complete after {result.simulated_s:g} s"

@@ -1,4 +1,4 @@
-"""Paths on which a test runs programs."""
+"""Paths that a test runs programs over."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ OUTPUT_SHOWN = 2000
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes paths: the value of the fixture `path`.
+    """The value of the fixture `path`, which makes paths.
 
     Attributes
     ----------
     attempts : int
-        Most runs of a program until a run is trustworthy.
+        Maximum number of runs of a program until a run is trustworthy.
     give_up : callable
-        Ends the test with a reason, because the machine is unfit.
+        Function that ends the test with a reason if the machine is unfit.
     record : callable
-        Keeps a line about a run with the result of the test.
+        Function that adds a line about a run to the result of the test.
     baselines : Path
         File with baselines.
     is_update : bool
@@ -118,7 +118,7 @@ class Done:
         Raises
         ------
         AssertionError
-            It did not. The text has the status, the last output and the path.
+            The program was cut or has another status. The text has the status, the last output and the path.
         """
         if self.status == 0:
             return self
@@ -130,7 +130,7 @@ class Done:
 
 @dataclass(frozen=True)
 class ProgramPath:
-    """A path on which programs run. Each run has a new network with the same fate of packets for the same seed."""
+    """A path that programs run over. Each run has a new network. With the same seed, packets have the same fate."""
 
     scenario: Scenario
     _made_by: Maker
@@ -147,14 +147,14 @@ class ProgramPath:
     def run(self, command: Sequence[str], *, seed: int | None = None, **options: Any) -> Done:
         """Run a program until its run is trustworthy.
 
-        Ends the test as unfit if no attempt is, or if the machine allows no emulation.
+        If no attempt is trustworthy, or the machine allows no emulation, the test ends as unfit.
 
         Parameters
         ----------
         command : sequence of str
             The program with its arguments.
         seed : int, optional
-            Instead of that of the path.
+            Seed of the run. The default is the seed of the path.
         **options
             `serve`, `at`, `flow`, `cc`, `pcap` and others of `bentpipe.emulate`.
 

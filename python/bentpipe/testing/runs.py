@@ -43,9 +43,9 @@ class Runs:
     is_update: bool = False
 
     def quantile(self, share: float, confidence: float = CONFIDENCE) -> Interval:
-        """Return a quantile with its interval. An end that so few runs cannot have is None.
+        """Return a quantile with its interval. If there are too few runs for an end of the interval, this end is None.
 
-        The interval is that of order statistics, and holds for any distribution.
+        The interval is from order statistics, and is valid for any distribution.
 
         References
         ----------
@@ -76,7 +76,7 @@ class Runs:
     def check_baseline(
         self, name: str, share: float = 0.95, margin: float | str = "10 %", confidence: float = CONFIDENCE
     ) -> Interval | None:
-        """Require that a quantile is not more than a margin above that of the baseline, run by run with equal seeds.
+        """Require that a quantile is at most a margin above that of the baseline, in pairs of runs with equal seeds.
 
         Parameters
         ----------
@@ -154,10 +154,10 @@ def _count_least(share: float, confidence: float) -> int:
 
 
 def find_ranks(count: int, share: float, confidence: float) -> tuple[int | None, int | None]:
-    """Return the places of the ordered values between which a quantile is with this confidence, from 0.
+    """Return the indexes of two ordered values that enclose a quantile with this confidence, from 0.
 
-    The number of values below the quantile is binomial, so both ends leave half of the rest outside. None for an end
-    that no value reaches.
+    The number of values below the quantile is binomial. Half of the error probability is at each end. An end is None if
+    there are too few values for it.
 
     >>> find_ranks(10, 0.5, 0.95), find_ranks(10, 0.95, 0.95), find_ranks(100, 0.95, 0.95)
     ((1, 8), (7, None), (89, 99))

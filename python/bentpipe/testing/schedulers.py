@@ -1,4 +1,4 @@
-"""Checks for your own schedulers of flows over several paths, as those of `bentpipe.testing.checks`."""
+"""Checks of custom schedulers of flows over several paths, in the form of `bentpipe.testing.checks`."""
 
 from __future__ import annotations
 
@@ -115,25 +115,31 @@ def check_scheduler(cls: type[Scheduler]) -> None:
 
 
 def bonds_a_transfer(cls: type[Scheduler] | str) -> None:
-    """A file of 2 MB arrives over LEO and GEO. Also for names of built-in schedulers."""
+    """A file of 2 MB arrives over LEO and GEO. The check also takes the name of a built-in scheduler."""
     _expect_arrival(cls, {})
 
 
 def survives_failing_subflows(cls: type[Scheduler] | str) -> None:
-    """It also arrives with losses, subflows that fail, a backup, and a small receive buffer. Also for names."""
+    """A file arrives with losses, failing subflows, a backup, and a small receive buffer.
+
+    The check also takes names.
+    """
     for sets in FAILING.values():
         _expect_arrival(cls, {"duration": "90 s", **sets})
 
 
 def repeats_its_choices(cls: type[Scheduler] | str) -> None:
-    """Two runs with one seed are equal. Also for names of built-in schedulers."""
+    """Two runs with one seed are equal. The check also takes the name of a built-in scheduler."""
     one, other = (_run(cls, SHORT) for _ in range(2))
     are_equal = one.flows.equals(other.flows) and one.subflows.equals(other.subflows)
     assert are_equal, "two runs with one seed differ: use random.Random(self.seed) for chance"
 
 
 def chooses_a_usable_subflow(cls: type[Scheduler]) -> None:
-    """It returns a subflow of the view, or None. It waits for none that is not usable while another one is."""
+    """`choose` returns a subflow of the view, or None.
+
+    It never waits for an unusable subflow while another is usable.
+    """
 
     def look(self: Any, view: SchedulerView, chosen: Choice) -> None:
         _expect_usable(view, chosen, f"at {view.now_s:.3f} s")
@@ -143,7 +149,7 @@ def chooses_a_usable_subflow(cls: type[Scheduler]) -> None:
 
 
 def sends_when_all_is_idle(cls: type[Scheduler]) -> None:
-    """It does not wait while all subflows are ready and carry nothing: no ACK would call it again."""
+    """`choose` does not wait while all subflows are ready and carry nothing: no ACK would call it again."""
 
     def look(self: Any, view: SchedulerView, chosen: Choice) -> None:
         are_idle = all(each.is_ready and not each.flight_size + each.queued for each in view.subflows)
@@ -159,7 +165,7 @@ def sends_when_all_is_idle(cls: type[Scheduler]) -> None:
 
 
 def survives_hostile_views(cls: type[Scheduler]) -> None:
-    """No error with one subflow, closed subflows, zero windows, or huge round trips; see `chooses_a_usable_subflow`."""
+    """`choose` raises no error with one subflow, closed subflows, zero windows or huge round trips."""
     scheduler = cls()
     for _ in range(2):
         for words, view in _list_views().items():
@@ -171,7 +177,7 @@ def survives_hostile_views(cls: type[Scheduler]) -> None:
 
 
 def copies_choose_alike(cls: type[Scheduler]) -> None:
-    """A copy chooses as its original would, and does not share lists and dicts with it."""
+    """A copy makes the same choices as its original, and does not share lists and dicts with it."""
     calls: list[int] = []
 
     def choose(self: Any, view: SchedulerView) -> Choice:
@@ -194,7 +200,7 @@ def copies_choose_alike(cls: type[Scheduler]) -> None:
 
 
 def travels_to_other_processes(cls: type[Scheduler]) -> None:
-    """The class can be sent to another process, as for replications on all processors."""
+    """The class can be sent to another process, which replications on all processors need."""
     try:
         import cloudpickle  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: F401
     except ImportError:

@@ -1,7 +1,8 @@
-"""The aim of each kind of flow: its use, and the metric that judges a change.
+"""The aim of each kind of flow: its use, and the metric that decides whether a change helps.
 
-Pages and other transfers have their time, with unfinished ones. Files have their completion, and films their stalls.
-Calls have the E-model of delay and loss. Streams without an end have their goodput, all other datagrams their delay.
+Pages and other transfers are judged by their time, including unfinished transfers. Files are judged by their completion
+time, films by their stalls, and calls by the E-model of delay and loss. Streams without an end are judged by goodput,
+all other datagrams by delay.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Aim:
     what: str
     """`page`, `call`, `film`, `file`, `transfer`, `stream` or `packet`."""
     metric: str
-    """Metric of the judgement, for `bentpipe compare` and `bentpipe tune`; of a film, its delivered share."""
+    """Metric of the judgement, for `bentpipe compare` and `bentpipe tune`. For a film, it is the delivered share."""
     unit: str
     is_more_better: bool
     rate_bps: float = 0.0

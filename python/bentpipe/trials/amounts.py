@@ -1,4 +1,4 @@
-"""Sizes and times as scenarios write them, and their rounding to the values of the tools."""
+"""Sizes and times as scenarios write them, and their rounding to values that command-line tools can set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RATES = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 
 
 def amount(value: Any) -> tuple[float, str]:
-    """Split a number and its unit, as a scenario has them: `300 ms`, `300ms`. A name has neither."""
+    """Split an amount of a scenario into number and unit: `300 ms`, `300ms`. A name has neither."""
     found = _AMOUNT.fullmatch(str(value).strip())
     return (float(found[1]), found[2]) if found else (0.0, "")
 
@@ -59,7 +59,7 @@ def kilobits(value: Any) -> int:
 
 
 def compute_memory(window: int) -> int:
-    """Return the receive buffer of the kernel for a window. The kernel counts its overhead per segment, too."""
+    """Return the kernel's receive buffer for a window. The buffer also holds the kernel's overhead per segment."""
     return math.ceil(window / SHARE)
 
 
@@ -69,7 +69,7 @@ def buffer_limit(memory: int) -> int:
 
 
 def round_value(key: str, value: Any) -> Any:
-    """Return the value that the tool sets for a transport's key, if that differs by more than `ROUNDED`."""
+    """Return the rounded value that a tool sets for a key of a transport, if it differs by more than `ROUNDED`."""
     what, bytes_ = find_transport_key(key), size(value)
     if what == "initial_window" and bytes_:
         whole = segments(value)
@@ -87,7 +87,7 @@ def round_value(key: str, value: Any) -> Any:
 
 
 def between(low: Any, high: Any) -> str | None:
-    """Return the geometric middle of two amounts with the same unit; None if nothing useful is between them.
+    """Return the geometric mean of two amounts with the same unit; None if there is no useful value between them.
 
     >>> between("10 segments", "40 segments"), between("0.25 bdp", "1 bdp"), between("20 ms", "1 bdp")
     ('20 segments', '0.5 bdp', None)

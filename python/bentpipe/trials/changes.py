@@ -1,4 +1,4 @@
-"""Changes against a part of the time: values of the stock space, and settings that a search leaves out."""
+"""Changes that may shorten a part of the time: values of the stock space, and settings that a search leaves out."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Change:
 
     name: str
     axis: str
-    """Key that it changes. Of two changes with the same axis, only one can be made."""
+    """Key that the change sets. Two changes with the same axis exclude each other."""
     sets: tuple[tuple[str, str], ...]
     """Overrides by dotted key, as text."""
     subject: str = ""
-    """`discipline` of a queue, size of a `queue`, `access`, `medium`, `middlebox` and others; empty: of a host."""
+    """Subject: `discipline` of a queue, `queue` (its size), `access`, `medium`, `middlebox`, ...; empty for a host."""
 
 
 @dataclass(frozen=True)

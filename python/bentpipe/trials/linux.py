@@ -1,4 +1,4 @@
-"""Settings that a stock kernel, gateway or modem has, and remedies for those that it lacks."""
+"""Settings that a stock kernel, gateway or modem has, and remedies for missing settings."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def find_transport_key(key: str) -> str:
 
 
 def lack(key: str, value: Any) -> Lack | None:
-    """Say why a stock kernel, gateway or modem does not have a setting, with a remedy; None if it has."""
+    """Return why a stock kernel, gateway or modem does not have a setting, and a remedy; None if it has the setting."""
     # A key without a value, such as a gateway without a middlebox, needs nothing.
     return None if value is None else next(_lacks(key, value), None)
 

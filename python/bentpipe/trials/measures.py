@@ -3,9 +3,9 @@
 They differ from those of a comparison in one point: an unfinished transfer counts. Otherwise the search would praise a
 sender that does not finish.
 
-The tables of a run do not have the starts of unfinished transfers. So a flow's unfinished transfers start after its
-last finished one and the usual pause, evenly spaced until the end of the run. Each lasts until the end of the run, and
-at least as long as the mean of the flow's finished transfers.
+The tables of a run do not have the starts of unfinished transfers. They are assumed to start evenly spaced between the
+end of the flow's last finished transfer, after the usual pause, and the end of the run. Each lasts until the end of the
+run, and at least as long as the mean of the flow's finished transfers.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Measure:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether it is a time of transfers, in which unfinished ones count."""
+        """Whether it is a time of transfers that also covers unfinished transfers."""
         return self.base in _QUANTILES
 
     def refuse_as_objective(self) -> None:
-        """Refuse a metric that has no best, or that can be zero."""
+        """Refuse a metric that has no better direction, or that can be zero."""
         if self.metric is not None and not self.metric.is_judged:
             raise BentpipeError(f"{self.name} has no better value\n  expected a metric such as fct or goodput")
         if not self.is_more_better and self.unit != "s" and self.base != BYTES:

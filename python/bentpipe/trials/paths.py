@@ -1,4 +1,4 @@
-"""The network of a scenario, as a search needs it: routes, rates, delays, and the key of each link."""
+"""The network of a scenario for a search: routes, rates, delays, and the key of each link."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class NetworkPaths:
         """Flows with their routes, an entry for each pair of routes over time."""
 
     def rtt_s(self, flow: dict[str, Any]) -> float:
-        """Propagation round trip of a flow: the median over time of each link. One slow ping of a trace is no path."""
+        """Propagation round trip of a flow, from the median delay of each link.
+
+        So a slow ping in a trace has no effect.
+        """
         return sum(self._delay_s(name) for name in (*flow["route"], *flow["reverse_route"]))
 
     def longest_s(self, flow: dict[str, Any]) -> float:
@@ -69,7 +72,7 @@ class NetworkPaths:
 
     @property
     def period_s(self) -> float | None:
-        """Period of the steps of the path: of a delay, slots, a jitter that holds for long, or a selection."""
+        """Period of the steps of the path: of a delay, slots, a slowly changing jitter, or satellite selection."""
         found = [link["delay_s"]["period_s"] for link in self.links.values() if link["delay_s"]["period_s"]]
         for name in self.links:
             jitter = self.direction(name).get("jitter") or []
@@ -157,7 +160,7 @@ class NetworkPaths:
         return sorted({name for flow in self.flows for way in WAYS for name in flow[way]})
 
     def around(self, route: Sequence[str], name: str) -> tuple[str | None, str | None]:
-        """Return the nearest nodes before and behind a link that may have middleboxes: no host, and no satellite."""
+        """Return the nearest nodes before and behind a link that may have middleboxes. Hosts and satellites may not."""
         hosts = {end for flow in self.flows for end in (flow["from"], flow["to"])}
         kinds = {node: table.get("kind") for node, table in self.content.get("node", {}).items()}
         nodes = [self.links[route[0]]["from"], *(self.links[each]["to"] for each in route)]

@@ -24,7 +24,7 @@ Sets = list[tuple[str, Any]]
 def vary_paths(
     entry: str, flow: Mapping[str, Any], cc: str, duration: str, kind: str
 ) -> Iterator[tuple[str, Sets, str]]:
-    """List changes: the axis, keys with their values, and a name.
+    """List changes of a flow over several paths: the axis, keys with their values, and a name for each.
 
     Parameters
     ----------

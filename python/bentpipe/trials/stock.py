@@ -37,13 +37,13 @@ class Axis:
     values: tuple[Any, ...] = field(hash=False)
     reason: str = ""
     is_stock: bool = False
-    """Whether the stock space has it. A value that the scenario refuses is then left out."""
+    """Whether the axis is from the stock space. Values that the scenario refuses are then left out."""
     default: Any = field(default=None, hash=False)
     """The scenario's own value; None if it has none."""
 
     @property
     def what(self) -> str:
-        """The key without the word of its table: `initial window`, `queue of sat.forward`."""
+        """The key in words, without the name of its table: `initial window`, `queue of sat.forward`."""
         table, *rest = steps(self.key)
         if table == "sky":
             # `constellation.vsat.user.forward.queue`, of the links of a sky.
@@ -72,8 +72,8 @@ class Stock(NamedTuple):
 def stock_space(scenario: Scenario, *, is_all: bool, period_s: float | None = None) -> Stock:
     """Make the space of a scenario from its hosts, queues, links and gateways, with a reason for each entry.
 
-    `is_all` adds what exists only in research. `period_s` is the known period of the path's steps; None: that of its
-    links.
+    `is_all` adds settings that exist only in research. `period_s` is the known period of the path's steps; with None,
+    it is found from the links.
     """
     path = NetworkPaths(scenario)
     found = [

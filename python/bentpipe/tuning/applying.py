@@ -1,4 +1,4 @@
-"""Files with which an engineer applies recommended settings: `tuned.toml`, `apply.sh`, `undo.sh`, `NOTES.md`.
+"""Writes files for engineers who apply the recommended settings: `tuned.toml`, `apply.sh`, `undo.sh`, `NOTES.md`.
 
 The files are never executed here. Each line names its node, key and reason.
 """
@@ -68,9 +68,9 @@ def apply(tuning: Tuning, folder: Path) -> Applied:
 
 
 def write_tuned(tuning: Tuning) -> str:
-    """Return the scenario with the settings, with the comments of the file.
+    """Return the text of the scenario file with the recommended settings; its comments stay.
 
-    Overrides of the command line that are part of the result are in it, too.
+    It also has the overrides of the command line that the search used.
     """
     scenario = tuning.scenario
     text, form = scenario.written

@@ -1,4 +1,4 @@
-"""Conditions of a search: parts of a scenario over the rest, shares of time, and draws of traces."""
+"""Conditions of a search: overrides of the scenario, shares of time, and draws of traces."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Condition:
     name: str
     share: float
     draws: tuple[Sets, ...] = field(default=(), hash=False)
-    """Overrides that put the traces of a draw in place; empty without draws."""
+    """For each draw, the overrides that select its traces; empty without draws."""
 
     def draw(self, block: int) -> Sets:
-        """Return the overrides of a block. Each block has the next draw."""
+        """Return the overrides of a block. Blocks take the draws in turn."""
         return self.draws[block % len(self.draws)] if self.draws else []
 
     def scenario(self, core: _core.Scenario, sets: Sets, block: int = 0) -> _core.Scenario:
@@ -48,7 +48,7 @@ def conditions(scenario: Scenario, written: Sequence[Mapping[str, Any]]) -> list
     Raises
     ------
     BentpipeError
-        Only some conditions have a weight and they leave no time for the others, or draws do not fit the scenario.
+        The weights of some conditions leave no time for conditions without a weight, or draws do not fit the scenario.
     """
     shares = _shares(written)
     return [

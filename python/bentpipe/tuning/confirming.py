@@ -1,7 +1,7 @@
-"""Simplification of the best setting, and its confirmation on seeds that the search has never used.
+"""Simplifies the best setting, and confirms it on seeds that the search has never used.
 
-The best of many settings looks better than it is on the seeds that chose it. So the search has no claims: a claim is a
-test on other seeds, and P(`better` although it is not) is at most alpha for any search.
+On the seeds that chose it, the best of many settings looks better than it is. So the search itself claims nothing. A
+claim needs a test on other seeds. The probability of a wrong verdict `better` is then at most alpha, for any search.
 
 References
 ----------
@@ -72,11 +72,11 @@ class Worth:
     key: str
     value: Any
     alone: dict[str, Effect]
-    """Effect on each metric of this change alone."""
+    """Effect on each metric of this change, made without the others."""
     back: dict[str, Effect]
-    """Effect on each metric if this change is taken back."""
+    """Effect on each metric of taking back this change, while the others stay."""
     is_for_guard: bool = False
-    """Whether a guard breaks without it."""
+    """Whether a guard breaks without this change."""
 
 
 @dataclass
@@ -89,19 +89,19 @@ class Confirmed:
     by_condition: dict[str, list[float]] = field(default_factory=dict)
     guards: list[Held] = field(default_factory=list)
     score: Effect | None = None
-    """The objective, all conditions joined."""
+    """The effect on the objective, over all conditions."""
     smallest: float | None = None
-    """Smallest change that these runs would have shown."""
+    """Smallest change that these runs could have shown, by their number and spread."""
     blocks: int = 0
     is_random: bool = True
     worth: list[Worth] = field(default_factory=list)
     path: list[tuple[str, Effect]] = field(default_factory=list)
-    """Keys of the changes, that with the largest gain first, each with the score of all changes so far."""
+    """Keys of the changes, the largest gain first. Each has the score with this change and all changes before it."""
     front: list[tuple[Point, dict[str, Effect], bool]] = field(default_factory=list)
     values: tuple[Values, Values] | None = None
-    """Metrics of the default and of the point in the runs that confirm: condition, block, metric."""
+    """Metrics of the default and of the setting in the confirming runs, by condition, block and metric."""
     research: tuple[Point, Effect] | None = None
-    """The best setting that a stock system lacks, compared with the recommended one."""
+    """The best setting that a stock system does not have, compared with the recommended setting."""
 
 
 class Confirmation:
@@ -121,7 +121,7 @@ class Confirmation:
     def confirm_best(self, ranking: Sequence[Point], broken: Sequence[Point], blocks: int) -> Confirmed:
         """Confirm the best points in turn until one keeps all guards.
 
-        If no point is left but `broken` ones, the best of them shows which guard breaks.
+        If all points are `broken`, the best of them is returned to show which guard breaks.
         """
         alpha = ALPHA / (CANDIDATES if self.goal.guards else 1)
         able = [point for point in ranking if not point.lacking and point is not self.default]
@@ -141,7 +141,7 @@ class Confirmation:
         return first if last.verdict == GUARD else last
 
     def simplify_point(self, best: Point, blocks: int) -> Point:
-        """Take back changes that are not worth the margin, the cheapest first. One change always stays."""
+        """Take back changes that gain less than the margin, the smallest gain first. One change always stays."""
         point = best
         while len(point.changes) > 1:
             fewer = [self._without(point, key) for key, _ in point.changes]
@@ -253,7 +253,10 @@ class Confirmation:
         return effects, by_condition
 
     def value_changes(self, found: Confirmed) -> None:
-        """Add the worth of each change: alone, and taken back. The p values of changes taken back are Holm's."""
+        """Add the worth of each change: made alone, and taken back.
+
+        The p values of the latter are corrected by Holm.
+        """
         point, blocks = found.point, LOOKS[0]
         if not point.changes:
             return
@@ -298,7 +301,7 @@ class Confirmation:
         return min(1.0, 2 * min(_p_below(row), _p_below(-row)))
 
     def judge_front(self, found: Confirmed, front: Sequence[Point]) -> None:
-        """Add each point of a front with its effects, and whether it is shown to be better, by Holm over the front."""
+        """Add each point of a front with its effects, and whether it is shown to be better, corrected by Holm."""
         others = [point for point in front if point is not self.default]
         if not others:
             return
@@ -313,7 +316,7 @@ class Confirmation:
             found.front.append((point, self._effects(each, default)[0], p is not None and p <= ALPHA))
 
     def add_research(self, found: Confirmed, ranking: Sequence[Point]) -> None:
-        """Add the best setting that a stock system lacks, compared with the recommended one."""
+        """Add the best setting that a stock system does not have, compared with the recommended setting."""
         best = next((point for point in ranking if point.lacking), None)
         if best is None:
             return

@@ -1,7 +1,7 @@
 """Goals of a search: metrics to improve, guards that must hold, and the score of a setting.
 
-Settings are compared by paired log ratios: r = sign ln(value / value of the default), in the same replication. A
-replication of all conditions is a block. A ratio below zero is better.
+Settings are compared with the default by log ratios in the same replication: r = ln(value / default), with the sign
+changed if more is better. So r below zero is better. One replication of all conditions is a block.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class Guard:
         return f"{self.measure.name} {'>=' if self.measure.is_more_better else '<='} {self.text}"
 
     def slack(self, values: Values, default: Values) -> NDArray[np.float64]:
-        """Return the distance to the bound in each run, above zero where the guard holds. A missing value breaks it."""
+        """Return the distance to the bound in each run, above zero if the guard holds.
+
+        A missing value breaks the guard.
+        """
         if self.is_share:
             base = np.maximum(np.abs(default), np.finfo(float).tiny)
             with np.errstate(all="ignore"):
@@ -74,7 +77,7 @@ class Goal:
     margin: float = 0.01
     """Smallest improvement that matters."""
     is_front: bool = False
-    """Whether the metrics of the objective make a front of compromises."""
+    """Whether the result is a front of compromises between the metrics of the objective."""
 
     @cached_property
     def measures(self) -> list[Measure]:
@@ -103,7 +106,7 @@ class Goal:
         return np.asarray((ratios * weights).sum(axis=-1)) if np.all(weights) else ratios[..., 0]
 
     def join_means(self, by_condition: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
-        """Join the means of all conditions, by their shares of time."""
+        """Join the means of all conditions by `robust`: their mean by shares of time, worst or 90 % quantile."""
         if self.robust == "worst":
             return float(by_condition.max())
         if self.robust == "q90":

@@ -1,4 +1,4 @@
-"""Guards: metrics that must hold in every condition. A mean over conditions could hide a broken one."""
+"""Judges guards: bounds on metrics that must hold in every condition, because a mean could hide a broken guard."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Held(NamedTuple):
     guard: str
     condition: int
     mean: float
-    """Mean distance to the bound, above zero where the guard holds."""
+    """Mean distance to the bound; above zero if the guard holds."""
     low: float
-    """One-sided limit of the mean."""
+    """Lower one-sided confidence limit of `mean`."""
 
     @property
     def is_shown(self) -> bool:
@@ -48,14 +48,14 @@ def holds_in_mean(goal: Goal, values: Values, default: Values) -> bool:
 
 
 def breaks(goal: Goal, values: Values, default: Values) -> bool:
-    """Whether a guard is broken in a condition by more than the 95 % interval."""
+    """Whether a guard is broken in a condition, by more than the 95 % interval of the mean."""
     level = (1 + CONFIDENCE) / 2
     rows = (row for slack in goal.slacks(values, default) for row in slack)
     return any(np.isneginf(row).all() or (len(row) > 1 and -limit(-row, level) < 0) for row in rows)
 
 
 def limit(row: NDArray[np.float64], confidence: float) -> float:
-    """Return the lower one-sided limit of a mean by Student's t; of equal values, their value."""
+    """Return the lower one-sided limit of a mean by Student's t. If all values are equal, it is their value."""
     if not np.all(np.isfinite(row)):
         return float(np.min(row))
     if np.all(row == row[0]):

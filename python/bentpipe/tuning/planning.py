@@ -1,4 +1,4 @@
-"""Plans of a search: its space, its runs and its minutes, before it begins."""
+"""Plans a search before it begins: its settings, number of runs, and minutes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Plan:
 
     axes: list[Axis]
     absent: dict[str, str]
-    """Entries of the stock space that are not tried, with the reason."""
+    """Entries of the stock space that this search does not try, each with the reason."""
     conditions: list[Condition]
     goal: Goal
     points: int
@@ -32,7 +32,7 @@ class Plan:
     rungs: list[tuple[str, int, int]]
     """Name, points and runs of each rung."""
     confirming: tuple[int, int]
-    """Least and most runs that confirm: without a change, and with a change of each key and a second look."""
+    """Least and most confirming runs. The most assumes that every key changes, and that there is a second look."""
     run_s: tuple[float, float]
     """CPU seconds of a run: the mean of the timed settings, and the slowest."""
     jobs: int
@@ -47,8 +47,8 @@ class Plan:
     def minutes(self) -> tuple[float, float]:
         """Least and most expected minutes.
 
-        The least: all runs take the mean. The most: rungs after the first keep the settings that send most, so their
-        runs take as long as the slowest.
+        The least assumes that all runs take the mean time. The most assumes that rungs after the first keep the
+        settings that send the most, so their runs take as long as the slowest.
         """
         mean, slowest = self.run_s
         least, most = self.runs

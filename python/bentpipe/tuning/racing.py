@@ -1,4 +1,4 @@
-"""Search by successive halving: rungs of more and more blocks for fewer and fewer points.
+"""Searches by successive halving. From rung to rung, fewer points run, each with more blocks.
 
 All points of a rung have the same blocks, so a kept point only needs new ones. Decisions depend on results in the order
 of points, never on time or on the number of workers.
@@ -73,7 +73,7 @@ class Searched:
     first: list[tuple[Point, float]] = field(default_factory=list)
     """Points of the first rung with their scores."""
     classes: list[list[Point]] = field(default_factory=list)
-    """Points whose outcomes were equal in every run, the one with the fewest changes first."""
+    """Sets of points with equal outcomes in every run; in each set, the point with the fewest changes first."""
     front: list[Point] = field(default_factory=list)
     broken: list[Point] = field(default_factory=list)
     """Points that break a guard, the best first."""
@@ -231,7 +231,7 @@ class Race:
 
 
 def cost(points: int, rungs: Sequence[int], conditions: int) -> int:
-    """Count the runs of rungs that begin with this many points."""
+    """Count the runs of all rungs if the first has this many points."""
     total, have = 0, 0
     for blocks in rungs:
         total += points * (blocks - have) * conditions

@@ -1,4 +1,4 @@
-"""The result of a search, as plain data: it can be saved, and read again without the runs."""
+"""The result of a search, as plain data. It can be saved, and read again without the runs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Tuning(Result):
         Raises
         ------
         BentpipeError
-            The folder is not a store, or its last experiment is another one.
+            The folder is not a store, or its last experiment is not a search.
         """
         with files.reading(folder), Store(folder, is_read_only=True) as store:
             facts = store.find_experiment() or {}
@@ -88,7 +88,7 @@ class Tuning(Result):
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """`default`, and `best` if a setting was confirmed: the recommended one, or the best that was found."""
+        """`default`, and after a confirmation `best`: the recommended setting, or else the best that was found."""
         return tuple(self.content["confirmed"])
 
     @property
@@ -98,7 +98,7 @@ class Tuning(Result):
 
     @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
-        """Runs that confirm: a row for each of `names`, condition and replication, with a column per metric."""
+        """The confirming runs: a row for each of `names`, condition and replication, with a column per metric."""
         first = self.content["seeds"]["confirm"]
         rows = [
             {"of": of, "condition": condition["name"], "replication": block, "seed": (first + block) % 2**64, **values}
@@ -131,9 +131,9 @@ class Tuning(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row for each of `names` and each metric, with the mean over the runs that confirm, and its interval.
+        """A row for each of `names` and each metric, with the mean over the confirming runs and its interval.
 
-        Conditions are joined by their shares of time.
+        Conditions are averaged, weighted by their shares of time.
         """
         return frames.table(
             (
@@ -146,9 +146,9 @@ class Tuning(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences of `best` less `default` in each metric; without rows if no setting was confirmed.
+        """Paired differences, `best` minus `default`, in each metric; without rows if no setting was confirmed.
 
-        The columns are those of `Comparison.differences`. Sentences have the change of the geometric mean, which may
+        The columns are those of `Comparison.differences`. Sentences give the change of the geometric mean, which may
         differ a little.
         """
         rows = []
@@ -210,7 +210,7 @@ class Tuning(Result):
 
     @property
     def effects(self) -> pl.DataFrame:
-        """Worth of each recommended change: a row per change and metric, alone and taken back."""
+        """Worth of each recommended change: a row per change and metric, for the change made alone and taken back."""
         rows = [
             {"key": each["key"], "setting": choice(each["value"]), "metric": metric, "how": how, **effect}
             for each in self.content["effects"]
@@ -224,14 +224,14 @@ class Tuning(Result):
     def settings(self) -> pl.DataFrame:
         """Settings of the last rung, the best first, with the change of the objective on the seeds of the search.
 
-        The change is that of the only metric of the objective, with its sign. Several metrics have a joined score,
-        which is better below zero.
+        If the objective is one metric, the change is the relative change of this metric. For several metrics, it is
+        their joint score, which is better if below zero.
         """
         return _points(self.content, self.content["last"])
 
     @property
     def front(self) -> pl.DataFrame:
-        """Compromises between the metrics of a front, confirmed; without rows if the objective is not a front."""
+        """Confirmed compromises between the metrics of a front; without rows if the objective is not a front."""
         return _points(self.content, self.content["front"])
 
     @property
@@ -250,7 +250,7 @@ class Tuning(Result):
         return Scenario(text, form=form, source=self.content["source"], sets=whole, folder=self.content["folder"])
 
     def apply(self, folder: str | os.PathLike[str]) -> Applied:
-        """Write the files with which an engineer applies the settings. Nothing is executed.
+        """Write the files for an engineer who applies the settings. Nothing is executed.
 
         The files are `tuned.toml`, `apply.sh`, `undo.sh` and `NOTES.md`.
 
@@ -520,7 +520,7 @@ def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
 
 
 def find_default(scenario: Scenario, key: str) -> Any:
-    """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
+    """Return the value of a key in the unchanged scenario, if possible as written in the file; None without one."""
     path = steps(key)
     written: Any = parse_text(*scenario.written)
     for step in path:

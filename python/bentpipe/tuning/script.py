@@ -1,7 +1,6 @@
 """Commands that apply settings: `sysctl`, `ip route`, `tc`, and those of a proxy, by the functions of `shell`.
 
-The commands are never executed here. Names of devices and addresses are variables of the shell, because a scenario does
-not know them.
+The commands are never executed here. Devices and addresses are shell variables, because a scenario does not name them.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Line:
-    """A shell command with its reason. The command keeps what it finds, so that `undo.sh` can restore it."""
+    """A shell command with its reason. The command saves the present value first, so that `undo.sh` can restore it."""
 
     node: str
     why: str
@@ -69,7 +68,7 @@ class Script:
     """Links with a queue of each node."""
 
     def device(self, node: str, link: str) -> str:
-        """Return the variable for the device of a link: each link of a node has another one."""
+        """Return the shell variable for the device of a link. Each link of a node has its own variable."""
         links = self.links.setdefault(node, [])
         if link not in links:
             links.append(link)

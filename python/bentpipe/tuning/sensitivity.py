@@ -1,4 +1,4 @@
-"""Influence of each key on the score of the first rung: main effects, and the rest, which is interaction."""
+"""Influence of each key on the score in the first rung: main effect of each key, and interactions of keys."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def is_unclear(effect: Mapping[str, Any]) -> bool:
 
 
 def convert_score(content: Mapping[str, Any], score: Any) -> Any:
-    """Convert a score, which is better below zero, to the change of the only metric of the objective."""
+    """Convert a score (better below zero) to the relative change of the metric, for an objective of one metric."""
     if score is None or len(content["objective"]) > 1 or not content["objective"][0]["more_is_better"]:
         return score
     ends = {"value": score["value"], "low": score["high"], "high": score["low"]}
@@ -55,7 +55,10 @@ def name_setting(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
 
 
 def worth(content: Mapping[str, Any]) -> list[list[str]]:
-    """Write the worth of each recommended change: alone, and taken back. A star: the interval contains zero."""
+    """Write the worth of each recommended change, made alone and taken back.
+
+    A star marks intervals that contain zero.
+    """
     if content["verdict"] != BETTER:
         return []
     axes, first = {axis["key"]: axis for axis in content["axes"]}, content["objective"][0]["metric"]
@@ -146,7 +149,7 @@ def statements(content: Mapping[str, Any]) -> list[str]:
 
 
 def order(content: Mapping[str, Any]) -> list[str]:
-    """Write the greedy path: the change that gains most comes first, each with the score of all so far."""
+    """Write the greedy path: the changes, the largest gain first, each with the score of all changes so far."""
     if not content["path"] or content["verdict"] != BETTER:
         return []
     axes = {axis["key"]: axis for axis in content["axes"]}

@@ -1,7 +1,7 @@
-"""The shaper in front of a modem, without which the queue of a gateway stays empty.
+"""The shaper in front of a modem. Without it, packets wait in the modem, and the queue of the gateway stays empty.
 
-`tune` simulates a queue behind the same shaper that `apply.sh` sets: the same rate and the same bucket. A shaper has
-one rate, so links whose rate varies have none: it would take a part of the link, or leave the queue to the modem.
+`tune` simulates the queue with the same shaper that `apply.sh` sets: the same rate and the same bucket. A shaper has
+one rate. So a link whose rate varies gets no shaper: it would waste capacity, or let the queue grow in the modem.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Shaping:
 
     @cached_property
     def rates(self) -> dict[str, set[float]]:
-        """All rates of each direction of a link, in each condition of the search, bit/s. Zero is a pause."""
+        """All rates of each direction of a link in all conditions of the search, bit/s. A rate of zero is a pause."""
         core, found = self._scenario._core, {name: set(link["rate_bps"]["values"]) for name, link in self.links.items()}
         for each in conditions(self._scenario, json.loads(core.tune() or "{}").get("conditions", [])):
             for link in json.loads(each.scenario(core, []).network())["links"]:
@@ -67,7 +67,10 @@ class Shaping:
         return found
 
     def directions(self, key: str) -> list[str]:
-        """List the directions of links of a key. The link may be a group: `link.user.reverse` has `user1.reverse`."""
+        """List the directions of links that a key covers.
+
+        The link may be a group: `link.user.reverse` covers `user1.reverse`.
+        """
         link, *direction = steps(key)[1:-1]
         found = list(matching(".".join([link, *direction]), self.links))
         ending = "".join(f".{each}" for each in direction)
@@ -80,12 +83,12 @@ class Shaping:
         ]
 
     def has_medium(self, name: str) -> bool:
-        """Whether a direction is in a medium. No command of Linux follows the grants of a medium."""
+        """Whether a direction is in a shared medium. No command of Linux can follow the grants of a medium."""
         link, _, direction = name.rpartition(".")
         return bool(self._content.get(link, {}).get(direction, {}).get("medium"))
 
     def shaper(self, name: str) -> Shaper | None:
-        """Return the shaper of a direction: that of the scenario, if it has one. None if the rate varies."""
+        """Return the shaper of a direction. If the scenario has one, it is this shaper. None if the rate varies."""
         if self.has_medium(name):
             return None
         link, _, direction = name.rpartition(".")
@@ -99,7 +102,7 @@ class Shaping:
         return Shaper(max(1, int(rate / 1000)), max(BURST_MIN, round(BURST_S * rate / 8)))
 
     def list_implied(self, key: str, value: Any) -> list[tuple[str, Any]]:
-        """Return the changes that a change of a queue implies: the shaper of each direction, unless it is there."""
+        """Return the changes that a change of a queue implies: a shaper for each direction that has none."""
         path = steps(key)
         if path[0] != "link" or path[-1] != "queue" or value is None:
             return []

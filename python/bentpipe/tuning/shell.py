@@ -1,8 +1,8 @@
 """Shell functions of `apply.sh` and `undo.sh`: they save each setting that they find, change it, and read it back.
 
-`apply.sh` writes a command that restores the present value before it sets another one. `undo.sh` runs these commands,
-the last first. The first error of `apply.sh` runs them, too. The file of these commands is below `/run`, which is empty
-after a reboot, as are the settings.
+Before `apply.sh` sets a value, it writes a command that restores the present value. `undo.sh` runs these commands, the
+last first. If a command of `apply.sh` fails, it runs them, too. They are in a file below `/run`, which is empty after a
+reboot; a reboot also resets the settings.
 """
 
 SAVED = """\

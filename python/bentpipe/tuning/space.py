@@ -1,4 +1,4 @@
-"""Space of a search: keys with values, and the points that are different scenarios."""
+"""Space of a search: keys with their values, and the points (combinations of values) that are different scenarios."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class Point:
     digest: str
     positions: Positions
     lacking: str = ""
-    """Why a stock system does not have it; empty if it has."""
+    """Reason why a stock system cannot have this setting; empty if it can."""
     implied: tuple[tuple[str, Any], ...] = field(default=(), hash=False)
-    """Changes that apply with it: the shaper of each changed queue."""
+    """Changes that this setting implies: a shaper for each changed queue."""
 
     @property
     def sets(self) -> Sets:
-        """Changes as overrides of a scenario, with those that they imply."""
+        """All changes as overrides of a scenario, implied changes included."""
         return literals([*self.changes, *self.implied], {})
 
 
 class Space:
-    """All points, made when asked for.
+    """All points of a search; each is made on demand.
 
-    Points with equal digests are the same point, that with the fewest changes. A key that the scenario refuses together
-    with the others is dropped from a point. `imply` returns the changes that a change implies.
+    Points with equal digests are one point, the one with the fewest changes. If the scenario refuses a key together
+    with the others, the point lacks this key. `imply` returns the changes that a change implies.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Space:
 
     @property
     def is_large(self) -> bool:
-        """Whether it has too many points to try all."""
+        """Whether there are too many points to try them all."""
         return self.size > WHOLE_MAX
 
     def whole(self) -> list[Point]:
@@ -136,7 +136,7 @@ class Space:
         return self.points(product(*ranges))
 
     def points(self, many: Iterable[Positions]) -> list[Point]:
-        """Return the different points at these positions, each once."""
+        """Return the points at these positions; equal points only once."""
         found = dict.fromkeys(point.digest for each in many if (point := self.find_point(each)) is not None)
         return [self._by_digest[digest] for digest in found]
 
@@ -163,11 +163,11 @@ class Space:
         return 1 + axis.values.index(value)
 
     def round_point(self, point: Point) -> Point:
-        """Return the point with the values that the tools set, where rounding changes them noticeably."""
+        """Return the point with values as the tools round them, where rounding changes a value noticeably."""
         return self.make_point({key: round_value(key, value) for key, value in point.changes}) or point
 
     def between(self, point: Point) -> list[Point]:
-        """Return the points that have the geometric middle between a size or time and its neighbours on an axis."""
+        """Return points between a point and its neighbours: a size or time is the geometric mean of both values."""
         changes, found = dict(point.changes), []
         for axis in list(self.axes):
             now = changes.get(axis.key, axis.default)
@@ -182,12 +182,12 @@ class Space:
         return list({each.digest: each for each in found if each is not None}.values())
 
     def find_positions(self, point: Point) -> Positions:
-        """Return the positions of a point, without keys that were dropped."""
+        """Return the positions of a point on the axes, without dropped keys."""
         changes = dict(point.changes)
         return tuple(1 + axis.values.index(changes[axis.key]) if axis.key in changes else 0 for axis in self.axes)
 
     def sample(self, count: int, seed: int) -> list[Point]:
-        """Return points in which the values of each key are equally frequent, the default first."""
+        """Return a sample of points, the default first. In the sample, all values of a key are equally frequent."""
         draw = random.Random(seed)
         columns = []
         for axis in self.axes:

@@ -45,28 +45,29 @@ def tune(
 ) -> Tuning:
     """Find better settings for a scenario, and confirm them on seeds that the search did not use.
 
-    The table `[tune]` of the scenario is the default of the arguments. A search runs many settings briefly, and the
-    best of them longer. Runs are kept as those of a sweep, so a search that was interrupted continues.
+    The table `[tune]` of the scenario has the defaults of the arguments. A search runs many settings a few times, and
+    the best of them more often. With `store`, runs are kept as in a sweep, so an interrupted search can continue.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
         Its values are the default, which every setting is compared with.
     vary : mapping, optional
-        Values by dotted key, as in `sweep`, besides those of the file. Without any, a stock space for this scenario.
+        Values to try by dotted key, as in `sweep`, in addition to those of the file. If neither has values, a stock
+        space for this scenario is searched.
     objective : str or mapping, optional
         The metric to improve, such as `fct:pages`, or several metrics with their weights. For a front of compromises:
         `{"pareto": [...]}`.
     guard : str, sequence or mapping, optional
         Metrics that must hold in every condition: `{"goodput:film": "-15 %"}`, or `"goodput:film >= -15 %"`.
     conditions : mapping, optional
-        Overrides by name of the condition, each with an optional `weight` and `draws`.
+        Conditions by name, each with its overrides, an optional `weight` and optional `draws`.
     robust : "mean", "worst" or "q90", optional
-        Score of a setting over all conditions.
+        Rule that joins the scores of all conditions: their mean, the worst one, or the 90 % quantile.
     margin : str, optional
         Smallest improvement that matters, as a share of the default's value: `2 %`. Default: 1 %, as in `compare`.
     space : "linux" or "all", optional
-        Whether settings that a stock system lacks are tried, too. They are never recommended.
+        `all` also tries settings that a stock Linux system does not have. They are never recommended.
     budget : int or str, optional
         Number of runs of the search, or a time: `"10 min"`.
     store, seed, jobs, on, progress : optional
@@ -81,7 +82,7 @@ def tune(
     ScenarioError
         A setting or condition is invalid. Nothing ran.
     BentpipeError
-        A metric, bound or budget is invalid, or no run has the objective.
+        A metric, bound or budget is invalid, or no run has a value of the objective.
     Interrupted
         Ctrl-C was pressed; the store has the finished runs.
     """

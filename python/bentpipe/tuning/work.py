@@ -128,7 +128,10 @@ class Work:
         return np.array(found) + OVERHEAD_S
 
     def budget(self, asked: int | str | None, jobs: int, store: Store) -> int | None:
-        """Return the number of runs of a budget. A store keeps the number, so a continued search has the same."""
+        """Return the number of runs of a budget.
+
+        A store keeps this number, so that a continued search has the same budget.
+        """
         if asked is None or not is_time(asked):
             return self.checked_budget(count_runs(asked, 1, jobs))
         known = store.find_note(f"budget {asked}")
@@ -137,7 +140,7 @@ class Work:
         return self.checked_budget(runs)
 
     def checked_budget(self, runs: int | None) -> int | None:
-        """Return a budget unless it is too small for rungs and a confirmation."""
+        """Check that a budget is large enough for rungs and a confirmation, and return it."""
         least = self.cost(2 * LEAST) + 2 * LOOKS[0] * len(self.conditions)
         if runs is not None and runs < least:
             raise BentpipeError(f"a budget of {runs} runs\n  expected at least {least}: rungs and a confirmation")
@@ -172,14 +175,14 @@ class Work:
         return Tuning(collect_content(self, found, confirmed, outcomes, shares))
 
     def part(self) -> Tuning | None:
-        """Return the result of a search that goes on, with its rungs so far; None before it begins."""
+        """Return the result so far of a search in progress, with its completed rungs; None before the search begins."""
         if self._state is None:
             return None
         return Tuning(collect_content(self, *self._state, None))
 
     @property
     def confirming(self) -> int:
-        """Runs that a confirmation needs, at least, if each key changes."""
+        """Least number of runs of a confirmation if every key changes."""
         return (len(self.space.axes) * 2 + 2) * LOOKS[0] * len(self.conditions)
 
     def _refuse_without_objective(self, outcomes: Outcomes) -> None:

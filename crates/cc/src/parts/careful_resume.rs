@@ -1,5 +1,6 @@
-//! Careful resume (N. Kuhn et al., RFC 9959): a connection jumps to half of the window that an earlier one used over the
-//! same path. Within a round trip the jump is proven, or the window retreats below that of slow start.
+//! Careful resume (N. Kuhn et al., RFC 9959): a connection jumps to half of the window that an earlier connection used
+//! over the same path. Within a round trip, the path either confirms the jump, or the window retreats below that of
+//! slow start.
 //!
 //! The part belongs to no transport. It reads facts at each event and returns a window and a threshold; the transport sets
 //! them in its congestion control, which otherwise goes on as ever. Positions are offsets of bytes in TCP and numbers of

@@ -1,5 +1,5 @@
-//! Conformance scripts on the TCP of the running kernel: its connection is the one under test, behind a socket and a
-//! device, and bentpipe plays the peer, in real time.
+//! Runs conformance scripts on the TCP of the running kernel, in real time. The kernel's connection, behind a socket
+//! and a device, is tested; bentpipe plays the peer.
 //!
 //! Each case has a separate namespace. A case without a handshake has none here either: the connection is put into its
 //! state with Linux's `TCP_REPAIR`, so it has seen no round trip, as in the script. Only a case with ECN, to which both

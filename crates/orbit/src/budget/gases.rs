@@ -2,7 +2,7 @@
 //! on a slant path. The slant path is annex 2 of edition 12, or of edition 13 with its coefficients of the path's
 //! frequency as inputs.
 //!
-//! Pressures are those of dry air; the vapour's is added where a formula has the total.
+//! Pressures are those of dry air. Formulas with the total pressure add the pressure of the vapour.
 
 use super::clouds::{water_at, CLOUDY};
 use super::geometry::RAD;

@@ -1,8 +1,8 @@
 //! SGP4 for orbits of less than 225 minutes, arranged for many satellites at one instant.
 //!
 //! The equations are those of F. Hoots and R. Roehrich, "Spacetrack Report #3" (1980), as D. Vallado et al. revisited them
-//! (2006), with the constants of WGS-72. Crate `sgp4` has them, too, and propagates the other orbits; this takes half its
-//! time, since each sine is computed once, and is compared with it in tests.
+//! (2006), with the constants of WGS-72. Crate `sgp4` has the same equations and propagates all other orbits. This code
+//! takes half the time, because it computes each sine once. Tests compare both.
 
 use super::vector::Vector;
 use libm::{atan2, cos, pow, sin, sincos};

@@ -1,4 +1,4 @@
-//! Downtime of a path: the times when any of its links, there or back, is down.
+//! Downtime of a path: the times when any of its links, in either direction, is down.
 
 use super::outages::Outages;
 use crate::spec::{Absence, Link};

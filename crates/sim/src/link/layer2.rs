@@ -1,4 +1,4 @@
-//! Service of a link that sends its packets otherwise than once, at its rate.
+//! Service of a link that does not send each packet once at the rate of the link.
 
 use super::arq::ArqState;
 use super::framed::Framed;

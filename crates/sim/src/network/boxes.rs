@@ -1,5 +1,5 @@
-//! Middleboxes of all nodes, and the packets between them. They are given what they read and change: links, routes, hosts. The
-//! network carries out their actions.
+//! Middleboxes of all nodes, and the packets between them. They receive the links, routes and hosts that they read or
+//! change as arguments. The network carries out their actions.
 
 use super::routes::Routes;
 use super::trouble::{Failure, Trouble};

@@ -1,6 +1,7 @@
-//! Inboxes of links with several plain feeders. The packets of all feeders wait in one inbox, with one entry in the schedule.
-//! || A packet enters when a feeder accepts it: its arrival is known then. A packet offered now needs at least the shortest
-//! feeder delay. All packets due before that are here, and can be taken out together, in the order in which links deliver.
+//! Inboxes of links with several plain feeders. The packets of all feeders wait in one inbox, with one entry in the
+//! schedule. A packet enters when a feeder accepts it: its arrival is known then. A packet offered now needs at least
+//! the shortest feeder delay. All packets due before that are here, and can be taken out together, in the order in
+//! which links deliver.
 //!
 //! Time is divided into slots of equal width. Packets are added to the slot of their arrival. A slot is sorted when its first
 //! packet is due: by time, and at one instant by the order of the [schedule](crate::engine).

@@ -1,4 +1,4 @@
-//! Settlement of the SYNs, as one value.
+//! Options that both ends agreed on in their SYNs, as one value.
 
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::multipath::Dss;

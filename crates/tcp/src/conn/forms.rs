@@ -1,4 +1,4 @@
-//! The forms in which segments enter and leave a connection. Code for a plain form contains nothing for options.
+//! The forms of segments that enter and leave a connection. Code for a plain form does not handle options.
 
 use crate::config::Feedback;
 use crate::segment::{Options, PlainSegment, Segment, Timestamps};
@@ -25,8 +25,8 @@ impl<'a> From<&'a Segment> for Arrived<'a> {
     }
 }
 
-/// Receiver of the segments of a connection. Only [`general`](Self::general) is needed, and a closure that takes a
-/// [`Segment`] is that.
+/// Receiver of the segments of a connection. Only [`general`](Self::general) is required. A closure that takes a
+/// [`Segment`] is a sink, too.
 pub trait Sink {
     /// Its result for a segment, such as a packet.
     type Made;

@@ -1,4 +1,4 @@
-//! Queries of a connection beyond those that its driver makes all the time. They change nothing.
+//! Queries of a connection for results and records. Drivers do not need them for each segment. They change nothing.
 
 use super::life::Life;
 use super::sender::{Mapped, SendLimit};

@@ -1,4 +1,4 @@
-//! Between the fields of a TCP header and the offsets in which the parts reckon: sequence numbers, timestamps, windows.
+//! Converts fields of a TCP header (sequence numbers, timestamps, windows) to the offsets that the parts use, and back.
 
 use super::clock::clock;
 use super::context::Context;

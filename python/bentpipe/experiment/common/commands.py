@@ -53,8 +53,8 @@ def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
     Parameters
     ----------
     facts : mapping
-        Facts of the sweep: `source`, `sets`, `senders`, `written`, and `report_against` for a report that has its own
-        baseline.
+        Facts of the sweep: `source`, `sets`, `senders`, `written`. If the report has another baseline than the sweep,
+        `report_against` names it.
     has_report : bool
         Whether the command of the report follows.
     """
@@ -219,7 +219,7 @@ def has_file(facts: Mapping[str, Any]) -> bool:
 
 
 def given_in_python(facts: Mapping[str, Any]) -> list[str]:
-    """Name the custom classes that no command can name: from a notebook, or in a scenario that is a dict."""
+    """List custom classes that no command line can name: from a notebook, or in a scenario that is a dict."""
     senders: Mapping[str, Mapping[str, Any]] = facts["senders"]
     named = {name for key, text in facts["sets"] for name in senders if _names(key, read_value(text), name)}
     return [name for name, sender in senders.items() if sender["class"] is None or name not in named]

@@ -1,7 +1,7 @@
 """Curves of a run: its series with their kinds, and the spans in which they are known.
 
-A curve ends where knowledge ends: a flow with its last byte acknowledged, a link when it is taken away, and a series
-whose rows did not fit at the first missing row.
+A curve ends where its values are no longer known. For a flow, this is the acknowledgement of its last byte; for a link,
+its removal. If the rows of a series did not fit the record, its curves end at the first missing row.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TWO_WAY = ("page", "request-response")
 
 
 def about_route_queue() -> dict[str, Any]:
-    """Return the entry of `ROUTE_QUEUE`, as in the dictionary of series."""
+    """Return the description of the series `ROUTE_QUEUE`, in the form of the dictionary of series."""
     meaning = "Waiting bytes in the fullest queue on the route of the flow's data, at each instant."
     return {"name": ROUTE_QUEUE, "entity": "flow", "unit": "B", "kind": "level", "sampled": True, "meaning": meaning}
 
 
 class Curves:
-    """The curves of a result. Lives and absences are found once."""
+    """The curves of a result. It finds the lives of flows and the absences of links only once."""
 
     def __init__(self, result: RunResult) -> None:
         self._result = result

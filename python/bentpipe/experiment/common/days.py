@@ -29,7 +29,7 @@ def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
 
 @contextmanager
 def locate_errors(day: int) -> Iterator[None]:
-    """Add the day of the sky to errors of a scenario, with the way to avoid it."""
+    """Add the day of the sky to errors of a scenario, and the setting that avoids this day."""
     try:
         yield
     except ScenarioError as error:

@@ -61,12 +61,12 @@ def checked_most(replications: int, replications_max: int | None, *, has_until: 
 
 
 def check_metrics(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
-    """Check that the scenario, one of its cases or one of the arms has the flows and links of the metrics.
+    """Check that the flows and links of the metrics exist in the scenario or in at least one compared case.
 
     Raises
     ------
     BentpipeError
-        None has one of them, or a completion time is requested of a flow without an end.
+        A flow or link does not exist anywhere, or a completion time is requested for a flow that never ends.
     """
     wanted = [metric for metric in map(find_metric, names) if metric.of]
     if not wanted:
@@ -110,7 +110,7 @@ def find_case(against: str, names: Sequence[str]) -> str:
 
 
 def check_chart(chart: str | None, known: Sequence[str], whose: str, *, is_drawn: bool) -> None:
-    """Check that the chart is one of `whose` charts and has a place to be written."""
+    """Check that the chart is one of the charts of `whose`, and that a file for it is given."""
     if chart is not None and chart not in known:
         raise BentpipeError(unknown(chart, f"a chart of {whose}", known))
     if chart is not None and not is_drawn:

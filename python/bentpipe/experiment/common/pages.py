@@ -1,4 +1,4 @@
-"""Names the sizes of the pages of an experiment."""
+"""Describes the sizes of the web pages that an experiment loads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CELLULAR_BYTES, CELLULAR_REQUESTS = 51_534, 6.6
 
 
 def name_pages(flows: Mapping[str, Any]) -> str:
-    """Name the sizes of the pages of resolved flows; empty without pages. Entries with other pages are named.
+    """Describe the sizes of the web pages of resolved flows; empty without pages. If sizes differ, name the entries.
 
     >>> app = {"kind": "page", "model": "web-2025", "page_scale": 1.0}
     >>> name_pages({"web1": {"app": app}, "web2": {"app": app}, "film": {"app": {"kind": "greedy"}}})

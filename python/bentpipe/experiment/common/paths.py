@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 
 
 def list_subflows(scenario: Scenario, flow: str) -> list[str]:
-    """List the subflows of a flow; none over one path."""
+    """List the subflows of a flow; an empty list if the flow uses one path."""
     # Names of subflows have no dots.
     return [name for name in scenario.subflow_names if name.rpartition(".")[0] == flow]

@@ -38,7 +38,7 @@ def _place_problem(name: str, problem: Problem) -> Problem:
 
 
 def used_cc_keys(scenario: Scenario) -> tuple[str, ...]:
-    """Name the keys of congestion controls for all flows: one for each transport that a flow uses."""
+    """List the keys that set the congestion control of all flows: one key for each transport that a flow uses."""
     flows = scenario.to_dict()["flow"].values()
     over_quic = {"quic" in flow for flow in flows}
     return (*(cc_keys() if over_quic != {True} else ()), *((QUIC_CC,) if True in over_quic else ()))
@@ -55,12 +55,12 @@ def name_senders(
     Parameters
     ----------
     keys : sequence of str, optional
-        Keys that the congestion control is set at. The default is those of all transports that a flow uses.
+        Keys that set the congestion control. The default has the key of each transport that a flow uses.
 
     Raises
     ------
     ScenarioError
-        Both or neither are given, or one of them is invalid.
+        Both `cc` and `cases` are given, or neither, or one of them is invalid.
     """
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared together\n  expected one of the two")

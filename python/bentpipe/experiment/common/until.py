@@ -32,7 +32,7 @@ class Until:
 
     metric: str
     half_width: float
-    """Largest half width of the mean's 95 % interval, as a share of the mean. The judgement does not change it."""
+    """Largest half width of the mean's 95 % interval, as a share of the mean. `confidence` does not change the 95 %."""
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any] | None) -> Until | None:
@@ -51,10 +51,10 @@ class Until:
 
 
 def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> int:
-    """Count the replications that a point needs, from its values so far (NaN where there is none).
+    """Count the replications that a point needs, from its values so far (NaN for a run without a value).
 
-    Frequent checks would stop too early too often, at the first narrow interval. So each check comes after half as many
-    further runs. With ten or more first runs, 93 to 95 % of the final intervals contain the mean.
+    Frequent checks would often stop too early, at an interval that is narrow by chance. So the number of runs grows by
+    half from one check to the next. With ten or more first runs, 93 to 95 % of the final intervals contain the mean.
     """
     found = estimate(values, Judgement.confidence)
     # More runs cannot help without a value.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Compared(Arms["Comparison"]):
-    """Work of a comparison: the same seeds for every case, as many as the case that needs most."""
+    """Work of a comparison. Every case has the same seeds, as many as the case that needs the most replications."""
 
     verb = VERB
     cases: Mapping[str, Mapping[str, Any]]

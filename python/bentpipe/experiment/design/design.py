@@ -41,13 +41,13 @@ class Point:
     values: dict[str, Any]
     """Values that distinguish the point from the others, by key."""
     digest: str
-    """Hash of all inputs of its results except the seed; of replication 0, if replications have different scenarios."""
+    """Hash of all inputs of its results except the seed. If replications have different scenarios: of replication 0."""
     has_days: bool
     """Whether each replication has another day of the sky."""
     shares_day: bool
     """Whether all replications have the same day of the sky."""
     randomness: str
-    """Reach of the seed: only the `timing` of hosts, also draws of `custom` classes, or more (`drawn`)."""
+    """Effect of the seed: on `timing` of hosts only, on draws of `custom` classes, too, or on more (`drawn`)."""
     notes: tuple[str, ...]
     """Notes on its scenario."""
     hosts: Sequence[tuple[str, Sequence[str]]]
@@ -120,11 +120,11 @@ class Design(ABC, Generic[R]):
         """Make the result from the runs that have ended; None if they are not enough."""
 
     def counts(self) -> list[int]:
-        """Count the first runs of each point."""
+        """List the number of runs of each point before any run has ended."""
         return [self.replications] * len(self.points)
 
     def find_replications(self, point: Point) -> tuple[int, int]:
-        """Return the first replication of the experiment with a run of this point, and the distance to its next."""
+        """Return the first replication of the experiment with a run of this point, and the step to the next one."""
         return 0, 1
 
     def replication(self, point: Point, number: int) -> int:
@@ -165,9 +165,9 @@ class Design(ABC, Generic[R]):
         return [(first + self.replication(point, number)) % 2**64 for number in numbers]
 
     def grow_counts(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
-        """Count the runs that each point needs, from the results so far. Equal counts mean that no more are needed.
+        """List the runs that each point needs, from the results so far. If no number grows, no more are needed.
 
-        The decision waits until all runs so far have ended and uses only these. So it does not depend on timing.
+        It is called when all requested runs have ended, and uses only these. So the numbers do not depend on timing.
         """
         if self.until is None:
             return list(counts)
@@ -175,7 +175,7 @@ class Design(ABC, Generic[R]):
         return [enough(each, self.until, self.replications_max) for each in values]
 
     def sets(self) -> list[tuple[str, str]]:
-        """Return the overrides with which a sweep repeats the number of runs and seeds."""
+        """Return the overrides that make a sweep repeat the same number of runs with the same seeds."""
         found = [("sweep.replications", str(self.replications))]
         if self.until is not None:
             text = f"{{metric = {json.dumps(self.until.metric)}, half_width = {self.until.half_width!r}}}"
@@ -183,7 +183,7 @@ class Design(ABC, Generic[R]):
         return found
 
     def facts(self) -> dict[str, Any]:
-        """Return facts that readers of the results need in addition to the facts of all experiments."""
+        """Return facts that only this kind of experiment has, for readers of the results."""
         return {}
 
 

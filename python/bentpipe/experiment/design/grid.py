@@ -104,7 +104,7 @@ class Grid(Design["Sweep"]):
 
     @cached_property
     def points(self) -> list[Point]:  # type: ignore[override]
-        """Every point, checked: problems are reported before anything runs.
+        """Every point of the grid, with its checked scenario. Checking comes before the first run.
 
         Raises
         ------
@@ -167,11 +167,11 @@ class GridPlan:
     Attributes
     ----------
     points, runs : int
-        Points of the grid, and the fewest runs of all of them.
+        Number of points of the grid, and the number of runs before `until` adds more.
     largest : str
         The point with the most events, by its varied values.
     events, memory_bytes : float
-        Events and memory of a run of this point, at most.
+        Upper bounds of the events and the memory (bytes) of one run of `largest`.
     """
 
     points: int
@@ -255,7 +255,7 @@ def arguments(
     Raises
     ------
     ScenarioError
-        One key is a part of another, or a case sets a varied key. The values of one would replace those of the other.
+        One key is a part of another, or a case sets a varied key: one value would replace the other.
     """
     expected = "keys with their values: {'tcp.cc': ['newreno', 'sack']}"
     vary = dict(mapping("vary", {} if vary is None else vary, expected))

@@ -1,4 +1,4 @@
-"""Runs of a mix: every order of places in turn, and each case with all flows."""
+"""Runs of a mix: the cases in each order of places, in turn, and runs in which all flows have the same case."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLANS_KEPT = 4
 
 
 class Mixed(Design["Mix"]):
-    """Runs of a mix: the cases in each order of places, in turn, and each case with all flows."""
+    """Runs of a mix: the cases in each order of places, in turn, and runs in which all flows have the same case."""
 
     verb = VERB
     cases: Mapping[str, Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Executes an experiment: missing runs are claimed, executed, and kept immediately."""
+"""Executes an experiment: claims its missing runs, executes them, and keeps each as soon as it ends."""
 
 from __future__ import annotations
 

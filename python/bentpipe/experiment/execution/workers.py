@@ -68,7 +68,7 @@ class Workers(Protocol):
         """Return runs that ended since the last call, after a short wait for one of `running` runs."""
 
     def under_way(self) -> float:
-        """Finished part of the runs that continue in this process, in runs."""
+        """Finished parts of the runs of this process that continue, added up: 1.5 for three half-finished runs."""
 
     @property
     def lack(self) -> str:
@@ -79,7 +79,7 @@ class Workers(Protocol):
 
     @property
     def stuck_places(self) -> list[str]:
-        """Places of Python classes that did not stop by themselves."""
+        """Python classes that did not return when stopped, each with its hook and flow."""
 
 
 def cores() -> int:

@@ -1,4 +1,4 @@
-"""Cases compared over the same replications: intervals, and statements that hold with confidence."""
+"""Cases compared over the same replications: intervals, and statements with their confidence."""
 
 from __future__ import annotations
 
@@ -182,9 +182,9 @@ class Comparison(Result):
     def table(self) -> pl.DataFrame:
         """Table with a row per name and metric: `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`.
 
-        `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
-        called `median`. `completed` of `due` counts the replications that completed. For `fct`, `fct_p95` and
-        `slowdown`, it counts the finished transfers. For other metrics, it counts the replications with a value. If
+        `low` and `high` are the ends of the interval; null with too few replications. With the median as statistic, the
+        column `mean` is called `median`. For completion times, `completed` of `due` replications completed. For `fct`,
+        `fct_p95` and `slowdown`, these columns count transfers; for other metrics, replications with a value. If
         `is_bound`, the true mean is larger than `mean`, because incomplete runs count with their duration.
         """
         return frames.table(
@@ -198,7 +198,7 @@ class Comparison(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences `of` less `other` of each metric, for all pairs; with `against`, only for pairs with it.
+        """Paired differences, `of` minus `other`, of each metric: of all pairs, or with `against` of pairs with it.
 
         Columns `metric`, `unit`, `of`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
         metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean). Further columns are `effect` (Hedges'
@@ -206,11 +206,11 @@ class Comparison(Result):
         metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic, the columns are
         `median` and `median_pct`, and `effect` is Cliff's delta.
 
-        These columns cover replications that both completed. If a case did not complete everything, more columns have
-        values; otherwise they are null. `of_completed` and `other_completed` count completed replications or transfers.
-        `more_often` counts the replications in which the first completed more, and `less_often` those in which it
-        completed less. `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are from the exact test of
-        these counts.
+        These columns cover only replications that both cases completed. If a case did not complete everything, six
+        more columns have values; otherwise they are null. `of_completed` and `other_completed` count completed
+        replications or transfers. `more_often` and `less_often` count the replications in which `of` completed more, or
+        less, than `other`. `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are from the exact test
+        of these counts.
         """
         return frames.differences(
             (
@@ -267,7 +267,7 @@ class Comparison(Result):
 
     @property
     def tests(self) -> int:
-        """Number of differences that are corrected together: with `against` those to it, otherwise of all pairs."""
+        """Number of differences that are corrected together: all pairs, or with `against` only the pairs with it."""
         count = len(self.names)
         return count - 1 if self.against is not None else count * (count - 1) // 2
 
@@ -296,7 +296,7 @@ class Comparison(Result):
         return self.sample(of, metric).estimate(self.judgement, find_metric(metric))
 
     def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
-        """Divide a metric by that of another case: the geometric mean over pairs of equal seeds.
+        """Divide a metric of one case by that of another: the geometric mean of the ratios in pairs of equal seeds.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class Comparison(Result):
         return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, of: str, metric: str) -> Sample:
-        """Take a metric of one name in each replication, with its counts of completed work."""
+        """Take a metric of one case in each replication, with the counts of completed work."""
         what = find_metric(metric)
         rows = self._with(what).filter(pl.col("of") == self._check_name(of))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
@@ -459,7 +459,10 @@ class Comparison(Result):
         return {name: self.sample(name, metric) for name in self.names}
 
     def judge_metric(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
-        """Judge one metric by `of` and `other`. `best` comes first in its pairs; the correction is over all pairs."""
+        """Judge the differences in a metric, by `of` and `other`, corrected together.
+
+        `best` are first in their pairs.
+        """
         values = self._samples(metric)
         if self.against is not None:
             pairs = [(name, self.against) for name in self.names if name != self.against]

@@ -1,4 +1,4 @@
-"""Conclusions of a sweep: cases against each other at each setting, and the best point of the grid."""
+"""Conclusions of a sweep: comparisons of the cases at each setting of other keys, and the best point of the grid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Contrast:
     sender: str
     other: str
     settings: dict[str, dict[str, Any]]
-    """Values of the keys, by name of the condition."""
+    """Values of the other keys at each condition, by the name of the condition."""
     differences: dict[str, Difference]
     """Differences by name of the condition. The name is empty if no other key varies."""
 
@@ -89,10 +89,10 @@ class Contrast:
 
 
 def find_winner(difference: Difference, metric: Metric) -> int:
-    """Return 1 if the first is shown to be better than the other, -1 if worse: by completed share, else by value.
+    """Return 1 if the first case is shown to be better than the other, and -1 if it is shown to be worse.
 
-    0: no difference is shown, or none that matters.
-    A metric without a better direction counts as above or below.
+    Completed shares decide first, then values. Return 0 if no difference is shown, or none that matters. For a metric
+    without a better direction, 1 means larger and -1 smaller.
     """
     shares = difference.shares
     if shares is not None and shares.is_shown:
@@ -110,13 +110,13 @@ class Ranked:
     found: Estimate | Interval
     counts: Counts
     behind: Difference | None
-    """Difference of the best point less this point; None for the best."""
+    """Value of the best point minus the value of this point; None for the best point itself."""
     is_worse: bool
-    """Whether it is shown to be worse than the best, corrected together with the other points."""
+    """Whether the data shows that this point is worse than the best. The tests of all points are corrected together."""
 
     @property
     def is_as_good(self) -> bool:
-        """Whether its difference from the best is shown not to matter."""
+        """Whether the data shows that the difference from the best point is too small to matter."""
         return self.behind is not None and self.behind.is_negligible
 
     def to_dict(self, judgement: Judgement) -> dict[str, Any]:
@@ -134,10 +134,10 @@ class Ranked:
 def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[Ranked]:
     """Order all points that have the metric, best first, each compared with the best in pairs of equal seeds.
 
-    Any point that is not shown to be worse may be the true best. The method is multiple comparisons with the best, in
-    pairs, by two-sided tests, corrected for all other points. The same values also select the point that looks best. A
-    test of this function simulates, for Holm's correction, that the true best is still among these points in at least
-    95 % of sweeps.
+    Any point that is not shown to be worse may be the true best. The method is multiple comparisons with the best:
+    paired, two-sided tests of each other point, corrected together. The point that looks best is chosen by the same
+    values. A simulation in the tests, with Holm's correction, shows that the points not shown to be worse still include
+    the true best in at least 95 % of sweeps.
 
     References
     ----------
@@ -159,7 +159,7 @@ def rank_points(
     metric: Metric,
     judgement: Judgement,
 ) -> list[Ranked]:
-    """Place points in their order, each with the difference of the best to it."""
+    """Make the ranking of points in this order, each with the difference between the best point and it."""
     return [
         Ranked(
             point,
@@ -269,7 +269,7 @@ def count_preferred(choices: Sequence[Choice], metric: Metric) -> str:
 
 
 def name_best(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
-    """Name the best point, those as good, those not shown to be worse, and the worst point."""
+    """Name the best point, the points that are as good, the points not shown to be worse, and the worst point."""
     rows = {row["point"]: row for row in points.iter_rows(named=True)}
     best, *rest = order
     first, last = metric.ends
@@ -316,7 +316,10 @@ def find_sender_key(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
 
 
 def find_conditions(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
-    """Return the keys of the conditions where cases are compared. Keys that vary with the case are a part of it."""
+    """Return the keys of the conditions under which cases are compared.
+
+    A key that varies together with the case belongs to the case.
+    """
     count = points[sender].n_unique()
     return [key for key in keys if key != sender and points.select(sender, key).n_unique() > count]
 
@@ -333,7 +336,7 @@ def labels(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
 
 
 def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Name the values of these keys for each point; other values have other names."""
+    """Name the values of these keys for each point. Different values have different names."""
     rows = [tuple(row[key] for key in keys) for row in points.iter_rows(named=True)]
     names: list[str] = []
     # Numbers for people have six digits. If two of them look equal, all digits are written.

@@ -1,4 +1,4 @@
-"""Hints on experiments: the coverage of intervals, and the power of replications. They are among the notes of results.
+"""Hints on experiments: the coverage of intervals, and the power of replications. Results show them as notes.
 
 Hints on a scenario that need no run are the core's (`crates/sim/src/spec/hints.rs`).
 """
@@ -31,7 +31,10 @@ NOTES_MAX = 8
 
 
 def list_notes(points: Sequence[Point], *, is_grid: bool) -> list[str]:
-    """List the notes on the scenarios, each once. A note of a grid has the number of points, if not all have it."""
+    """List the notes on the scenarios, each once.
+
+    A note on some points of a grid has their number.
+    """
     counts = Counter(note for point in points for note in point.notes)
     found = [
         note if of == len(points) or not is_grid else f"{note} (at {of} of {count(len(points), 'point')})"
@@ -45,9 +48,9 @@ def list_notes(points: Sequence[Point], *, is_grid: bool) -> list[str]:
 def hint_until(
     facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[np.float64]]], kind: str
 ) -> list[str]:
-    """Count the intervals that are still wider than requested with `until`, from the values of each point in a metric.
+    """Give a hint with the number of points whose intervals are still wider than `until` requests.
 
-    `kind` is the word for a point: `case`.
+    `kind` is the word for a point in the hint, such as `case`.
     """
     if facts.get("until") is None:
         return []
@@ -108,7 +111,7 @@ def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
 
 
 def hint_files(scenario: Scenario) -> list[str]:
-    """Give a hint if all flows of a mix are files: their goodputs over the run follow from the sizes."""
+    """Give a hint if all flows of a mix are files: their goodputs over the run then depend only on their sizes."""
     if {*scenario.flow_kinds} != {"file"}:
         return []
     return ["all flows are files: shares follow their sizes if all complete; compare --metric completion:NAME instead"]

@@ -1,4 +1,4 @@
-"""Several congestion controls in one run: their shares of a path, and cases that starve."""
+"""Result of several congestion controls in one run: their shares of a path, and the cases that starve."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Flows:
 
     @classmethod
     def from_tables(cls, flows: pl.DataFrame, links: pl.DataFrame) -> Flows:
-        """Make it from the tables of the run."""
+        """Take the values from the tables of a run."""
         columns = ("goodput_bps", "sent_bytes", "retransmitted_bytes", "timeouts", "rtt_p50_s")
         values = {name: np.array(flows[name].to_list(), dtype=np.float64) for name in columns}
         largest = links["utilisation"].max()
@@ -144,7 +144,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Mix(Result):
-    """Cases that shared the same runs.
+    """The result of `bentpipe.mix`: cases that shared a path in the same runs.
 
     Attributes
     ----------
@@ -152,13 +152,14 @@ class Mix(Result):
         The given scenario, without the copies of its flows; `make_scenario` has them.
     plan : Plan
     runs : polars.DataFrame
-        A row per replication and name: `of`, `replication`, `seed`, `flows` (how many are of this name),
-        `goodput_bps`, `share`, `own_bps`, `retransmitted_pct`, `timeouts`, `rtt_p50_s`; see `QUANTITIES`.
+        A row per replication and case: `of` (the case), `replication`, `seed`, `flows` (the number of its flows),
+        `goodput_bps`, `share`, `own_bps` (goodput if all flows have this case), `retransmitted_pct`, `timeouts`,
+        `rtt_p50_s`; see `QUANTITIES`.
     totals : polars.DataFrame
         One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the cases' goodput
         (`jain_senders`) and of the flows' goodput (`jain_flows`), `utilisation` of the busiest link.
     judgement : Judgement
-        Its `confidence` and `correction` decide which differences are shown.
+        Decides which differences are shown, by its `confidence` and `correction`.
     version : str
         Version of bentpipe.
     """
@@ -270,7 +271,7 @@ class Mix(Result):
         return self.sample(of, metric).estimate(self.judgement, quantity(metric))
 
     def estimate_own_ratio(self, of: str) -> Interval:
-        """Divide the goodput by that among its own kind: ratio of means, with an interval above 0."""
+        """Divide the mean goodput of a case in the mix by that among its own kind; the interval is above 0."""
         return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
     @property
@@ -279,7 +280,7 @@ class Mix(Result):
         return self.judge_harm()
 
     def judge_harm(self, answers: int = 1) -> Fairness:
-        """Judge `fairness` so that the answers of this many mixes hold together."""
+        """Judge `fairness`, corrected for this number of mixes, so that all their answers hold together."""
         pairs = {name: (self.values(name, "goodput"), self.values(name, "own")) for name in self.names}
         margin = arguments.margin("fair", self.largest_harm)
         return judge_fairness(pairs, margin, self.judgement.confidence, answers)
@@ -298,7 +299,7 @@ class Mix(Result):
         return self.sample(of, metric).values
 
     def sample(self, of: str, metric: str) -> Sample:
-        """Take one of `QUANTITIES`, or a metric, of one name in each replication, with its counts of completed work."""
+        """Take one of `QUANTITIES`, or a metric, of one case in each replication, with the counts of completed work."""
         what = quantity(metric)
         rows = self._with([what]).filter(pl.col("of") == self._check_name(of))
         if isinstance(what, Quantity):
@@ -312,7 +313,8 @@ class Mix(Result):
 
         The columns are `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`, as in a comparison.
 
-        The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`. `fairness` has 1 less this ratio.
+        The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`. The harm in `fairness` is 1 minus
+        this ratio.
         """
         rows = [
             table_row(name, what, self.sample(name, what.name), self.judgement)
@@ -327,7 +329,7 @@ class Mix(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Table with two rows per name: its share less a fair share, and its goodput less that among its own kind.
+        """Table with two rows per case: its share minus a fair share, and its goodput minus that among its own kind.
 
         The columns are those of `Comparison.differences`; `other` is `a fair share` or `its own kind`.
         """
@@ -454,7 +456,7 @@ class Mix(Result):
         Parameters
         ----------
         chart : str, optional
-            `share` shows the share of each name and a fair share. `goodput` shows the goodput, also among its own kind.
+            `share` shows the share of each case and a fair share. `goodput` shows the goodput, also among its own kind.
             `cwnd` repeats the first replication and shows the congestion window of each flow. `all` shows these three.
             `intervals` shows `metric` with the single runs.
         metric : str, optional

@@ -94,7 +94,7 @@ class Mixes(Result):
 
     @classmethod
     def from_sweep(cls, sweep: Sweep, scenario: Scenario, parts: Sequence[tuple[Scenario, Plan]]) -> Mixes | None:
-        """Make it from the replications whose runs have all ended; None if a point has no whole replication."""
+        """Make the result from replications whose runs have all ended; None if a point has no complete replication."""
         size = sweep.points.height // len(parts)
         mixes = []
         for number, (at, plan) in enumerate(parts):
@@ -131,7 +131,7 @@ class Mixes(Result):
 
     @cached_property
     def fairness(self) -> dict[str, Fairness]:
-        """The answer at each point, by name. The answers hold together with the confidence."""
+        """The answer at each point, by name. With the requested confidence, all answers are right together."""
         return {name: mix.judge_harm(len(self.mixes)) for name, mix in zip(self.names, self.mixes, strict=True)}
 
     @property

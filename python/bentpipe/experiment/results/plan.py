@@ -37,7 +37,7 @@ class Plan:
     classes: dict[str, Own]
     """Custom classes by name."""
     scenario: Scenario | None = None
-    """Source of the plan, like `members`; None if the plan was loaded."""
+    """Scenario that the plan was made from; None if the plan was loaded."""
     members: Mapping[str, Scenario] = field(default_factory=dict)
     """Scenarios with only one congestion control or case, by its name."""
     stagger_s: float = 0.0

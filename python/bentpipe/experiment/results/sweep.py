@@ -60,8 +60,9 @@ FORM = "bentpipe experiment"
 SHOWN_MAX = 60
 """Maximum number of points in a table of a notebook."""
 SHARED = 6
-"""Number of values in `facts` of a point whose replications share a scenario. Other points also have a digest per
-run.
+"""Number of values in `facts` of a point whose replications share a scenario.
+
+Other points also have a digest per run.
 """
 
 
@@ -84,10 +85,10 @@ class Sweep(Result):
     failures : list of dict
         Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that repeats the failure).
     facts : dict
-        Provenance of the sweep: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (that made the
-        runs), `results` (the number of results, see `docs/concepts/results.md`). `senders` has custom congestion
-        controls by name: `class`, as `FILE.py:CLASS`, and a hash of the `code`. `aside` has unused runs in the store
-        from another version of the simulator: `results`, `runs`, `versions`, `folder`.
+        Provenance of the sweep: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (of bentpipe
+        that made the runs), `results` (the number of results, see `docs/concepts/results.md`). `senders` has custom
+        congestion controls by name: `class`, as `FILE.py:CLASS`, and a hash of the `code`. `aside` has runs in the
+        store from another version of the simulator, which are not used: `results`, `runs`, `versions`, `folder`.
     tables : dict of polars.DataFrame
         Kept tables of each run, see `read_table`.
     """
@@ -117,7 +118,7 @@ class Sweep(Result):
         against : str, optional
             The baseline: a congestion control or case. It replaces the baseline of the sweep.
         verb : str, optional
-            The function that made it: `sweep`, `compare` or `mix`. By default, it must have the points of a grid.
+            The function that made the store: `sweep`, `compare` or `mix`. By default, the store must be of a grid.
 
         Raises
         ------
@@ -158,7 +159,7 @@ class Sweep(Result):
 
     @classmethod
     def from_store(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
-        """Read a sweep from an open store, described by `facts` of `Store.find_experiment`; default: the last sweep."""
+        """Read a sweep from an open store. `facts`, from `Store.find_experiment`, selects it; default: the last one."""
         facts = facts or store.find_experiment()
         if facts is None:
             raise store.has_no_sweep()
@@ -372,7 +373,7 @@ class Sweep(Result):
         return said + ([count_preferred(choices, find_metric(metric))] if len(choices) > 1 and is_known else [])
 
     def ranking(self, metric: str) -> list[Ranked]:
-        """Order all points that have the metric, best first: by completed share, then by mean."""
+        """List all points that have the metric, best first: ordered by completed share, then by mean."""
         if metric not in self._rankings:
             self._rankings[metric] = ranking(self.samples(metric), find_metric(metric), self.judgement)
         return self._rankings[metric]
@@ -423,11 +424,11 @@ class Sweep(Result):
         return frame.select(*first, *(name for name in frame.columns if name not in first + last), *last)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return each run as an array of xarray: a dimension for each varied key, and `replication`.
+        """Return all runs as an xarray dataset, with a dimension for each varied key and one for `replication`.
 
-        Variables are the reported metrics, with the attributes `unit` and `meaning`. Keys that vary together, and the
-        seed, are coordinates along the dimension of the first of them. Missing runs and values are NaN. The attributes
-        of the dataset are the provenance.
+        Variables are the reported metrics, with the attributes `unit` and `meaning`. If several keys vary together, the
+        first one is a dimension, and the others are coordinates along it. Missing runs and values are NaN. The
+        attributes of the dataset are the provenance.
 
         Raises
         ------
@@ -453,7 +454,8 @@ class Sweep(Result):
         Parameters
         ----------
         chart : str, optional
-            `lines` shows the mean or median and interval over the key with most values, with a line per combination.
+            `lines` shows the mean or median with its interval over the key with most values: a line per combination
+            of the other keys.
             `map` shows the mean or median over two keys, with a panel per congestion control or case and combination of
             the other keys. With one other key, the congestion controls or cases are the second axis.
         metric : str, optional

@@ -130,7 +130,7 @@ class OfSweep(Reporter):
 
     @property
     def cases(self) -> list[str]:
-        """Congestion controls or cases, which sentences may begin with."""
+        """Congestion controls or cases whose names sentences may begin with."""
         sender = find_sender_key(self.sweep.points, self.sweep.keys)
         return [] if sender is None else [str(name) for name in self.sweep.points[sender].unique()]
 

@@ -1,4 +1,4 @@
-"""The wide table of a paper: a row for each setting and metric, a column for each case, the best in bold."""
+"""A wide table, as papers have: a row for each setting and metric, a column for each case, and the best in bold."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NAME = "wide"
 
 
 def make_wide(of: OfSweep) -> list[Table]:
-    """Make the table; none without congestion controls or cases, or with one only.
+    """Make the table; no table with fewer than two congestion controls or cases.
 
-    Bold are the best case at a setting and all cases that are not shown to be worse. Without a choice, as in one
-    replication, nothing is bold.
+    The best case at a setting and all cases that are not shown to be worse are bold. With one replication, nothing is
+    bold, because nothing can be shown.
     """
     sweep = of.sweep
     sender = find_sender_key(sweep.points, sweep.keys)

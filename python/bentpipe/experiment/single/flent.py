@@ -1,4 +1,4 @@
-"""Writes a run as a data file of Flent: goodputs and round trips on a common time axis, format 4."""
+"""Writes a run as a data file of Flent (format 4): goodputs and round trips on a common time axis."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ EPOCH = "2000-01-01T00:00:00.000000Z"
 
 
 def write_flent(result: RunResult, file: str | os.PathLike[str], test: str = "rrul") -> None:
-    """Write a run as a data file, which Flent and its page of figures read.
+    """Write a run as a data file for Flent and for Flent's web page of figures.
 
-    Flows of transports have their goodput, flows of probes their round trips. The series `goodput_bps` must have been
-    recorded. Sums and means have the names of Flent.
+    The file has the goodput of each flow over a transport, and the round trips of each flow of probes. Sums and means
+    have the names that Flent gives them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Metrics of a run, computed from the core's tables. Separate from `metrics`, whose names are needed without NumPy."""
+"""Metrics of a run, computed from the core's tables. This module needs NumPy; `bentpipe.metric` does not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def outcome(tables: Tables) -> dict[str, float]:
-    """Return the kept values of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
+    """Return the values that are kept of every run, by the names in `metric.COLUMNS`; NaN where missing."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
     retransmitted, timeouts = numbers(flows, "retransmitted_bytes"), numbers(flows, "timeouts")
     # Flows without known retransmissions do not count. The sent bytes of real packets have headers, and retransmitted
@@ -76,7 +76,7 @@ def _total(values: NDArray[np.float64]) -> float:
 
 
 def find_sample(metric: Metric, values: Mapping[str, float | None]) -> Sample:
-    """Make the sample of one replication of a metric from its row of `runs`."""
+    """Make the sample of a metric in one replication, from the row of that replication in `runs`."""
     columns = ("replication", *metric.columns)
     return Sample.from_columns(metric, {name: np.array([values[name]], dtype=np.float64) for name in columns})
 
@@ -170,7 +170,10 @@ def _make_expression(how: str, column: str, table: str) -> pl.Expr:
 
 
 def worked_out() -> dict[str, pl.Expr]:
-    """Return metrics of several columns by name: ratios of sums, not means of ratios."""
+    """Return expressions of the metrics that need several columns, by name.
+
+    Ratios are ratios of sums, not means of ratios.
+    """
     import polars as pl
 
     def total(name: str) -> pl.Expr:

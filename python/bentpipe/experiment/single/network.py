@@ -1,4 +1,4 @@
-"""Open network: packets of the caller enter a simulated path and leave it, while the caller drives time."""
+"""Open network: the caller injects packets into a simulated path, advances time, and takes packets that leave."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Delivered(NamedTuple):
     size: int
     """Bytes on the wire, headers included."""
     is_marked: bool
-    """Whether a queue marked it (ECN: CE)."""
+    """Whether a queue set the ECN mark (CE) of the packet."""
     data: bytes
     """Data that was injected."""
 
@@ -97,8 +97,8 @@ class Network:
     Times are simulated seconds from the start of the scenario, rounded to whole picoseconds. Results do not depend on
     the steps of time: equal packets at equal times give equal results.
 
-    Ctrl-C during `run_until` raises `KeyboardInterrupt`. The network has reached `now_s` and can continue. Ctrl-C in a
-    hook of a Python congestion control ends the run, because the hook did only half of its work.
+    Ctrl-C during `run_until` raises `KeyboardInterrupt`. The network has reached `now_s` and can continue. Only after
+    Ctrl-C in a hook of a Python congestion control it cannot, because the hook did not complete its work.
 
     Only one thread at a time may use a network.
 
@@ -237,7 +237,7 @@ class Network:
 
     @property
     def next_wakeup_s(self) -> float:
-        """Time of the next event unless a packet enters before, simulated seconds; infinite without events."""
+        """Time of the next event, if no packet enters earlier, simulated seconds; infinite without events."""
         return self._open().next_wakeup_s
 
     def finish(self) -> RunResult:

@@ -1,4 +1,4 @@
-"""Captures of simulated runs, including finished runs."""
+"""Writes captures of simulated runs. A finished run is simulated again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path
     Parameters
     ----------
     of : RunResult, Scenario, dict, path or name
-        A result, whose run is repeated with its seed and has the same packets; or a scenario, as in `run`.
+        A result or a scenario. The run of a result is simulated again with the same seed, so the packets are the same.
+        For scenarios, see `run`.
     path : path
         For `OUT.pcapng`, the files are `OUT-HOST.pcapng`. `{host}` in the name is replaced by each host.
 

@@ -1,4 +1,4 @@
-"""Notes on a run with flows over QUIC: connections that the idle timeout ended, and needless repairs."""
+"""Notes on flows over QUIC in a run: connections closed by the idle timeout, and needless retransmissions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEEDLESS_MIN = 0.05
 
 
 def describe_connections(table: Columns) -> list[str]:
-    """Describe the rows of the table `quic` that a setting would change. The table is the core's."""
+    """Describe the flows in the core's table `quic` with a problem that a setting of the scenario could avoid."""
     flows = table["flow"]
     counts = (_whole(table[name]) for name in ("connections", "idle_timeouts", "declared_lost", "needless"))
     found = []

@@ -52,7 +52,10 @@ SHOWN_TERMINALS = (
 
 
 def readable(table: pl.DataFrame, name: str, columns: Sequence[str]) -> tuple[list[str], list[tuple[str, ...]], int]:
-    """Format columns of a table with prefixes and significant digits: headings, rows, number of text columns."""
+    """Format columns of a table with unit prefixes and significant digits.
+
+    Return headings, rows, and the number of text columns.
+    """
     units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
     texts = sum(not units[column] for column in columns)
     heads, cells = [], []

@@ -49,18 +49,21 @@ class Recorded(ABC):
         """The curves of the result."""
 
     def recorded_until(self, name: str) -> float:
-        """Return the end of the recorded rows of a series, simulated seconds: that of the run, if all rows fit."""
+        """Return the end of the recorded rows of a series, simulated seconds.
+
+        It is the end of the run if all rows fit.
+        """
         end_s = self.coverage.get(name, {}).get("end_s")
         return self.simulated_s if end_s is None else end_s
 
     def curve(self, name: str, of: str) -> Curve:
-        """Return a series of one flow or link as a curve, which knows its kind and where it is known.
+        """Return a series of one flow or link as a curve, which also has the spans in which its values are known.
 
         Parameters
         ----------
         name : str
-            A series such as `cwnd_bytes`, or a value of a congestion control such as `cc_values:round_count`. The name
-            `route_queue_bytes` is the fullest queue on the route of a flow at each instant.
+            A series such as `cwnd_bytes`, or a value of a congestion control such as `cc_values:round_count`. The
+            series `route_queue_bytes` has the bytes in the fullest queue on the route of a flow, at each instant.
         of : str
             The flow, or the link and direction.
 
@@ -71,7 +74,7 @@ class Recorded(ABC):
         Raises
         ------
         BentpipeError
-            As `series`.
+            As in `series`.
         """
         return self._curves.make(name, of)
 
@@ -113,8 +116,8 @@ class Recorded(ABC):
         -------
         polars.DataFrame
             Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
-            `cc_state` and `cc_values` have the names of states and values in the column `name`.
-            `decisions` have the columns of `events`, `losses` and `critical_path` those of
+            `cc_state` and `cc_values` have the names of states and values in the column `name`. `decisions` has the
+            columns of the table `events`. The columns of `losses` and `critical_path` are in
             `bentpipe.catalog.dictionary()`.
 
         Raises
@@ -151,7 +154,7 @@ class Recorded(ABC):
         return table
 
     def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
-        """Play a video from the series `goodput_bps` of a flow; see `statistics.quality.stalls`."""
+        """Find the stalls of a video that plays from the series `goodput_bps`; see `statistics.quality.stalls`."""
         from bentpipe.statistics.quality import stalls
 
         table = self.series("goodput_bps", flow=flow)
@@ -168,8 +171,9 @@ class Recorded(ABC):
     ) -> Steady:
         """Estimate the mean of a recorded series after the warm-up, with an interval, from this single run.
 
-        A flow counts from its start to its completion. Series with a row per change are averaged over intervals of
-        `record.interval`. The interval is by batch means. It is about one endless run, not about seeds.
+        For a flow, the estimate covers the time from its start to its completion. Series with a row per change are
+        first averaged over spans of `record.interval`. The confidence interval is by batch means. It is for the mean of
+        an endless run with this seed, and does not cover the differences between seeds.
 
         Parameters
         ----------
@@ -184,7 +188,7 @@ class Recorded(ABC):
         Returns
         -------
         Steady
-            Its `mean` is None if the series does not settle. Its `note` has the reason, or another note.
+            `mean` is None if the series does not settle. `note` has the reason, or another note.
 
         Raises
         ------
@@ -199,7 +203,7 @@ class Recorded(ABC):
     def find_values(self, time_s: float) -> dict[str, dict[str, float]]:
         """Return the values of all recorded series at an instant.
 
-        If no series was recorded, the scenario runs again with those of `plot`, and a warning is logged.
+        If no series was recorded, the scenario runs again with the series of `plot`, and a warning is logged.
 
         Parameters
         ----------
@@ -209,10 +213,10 @@ class Recorded(ABC):
         Returns
         -------
         dict
-            Series to a dict of flow or link to value. A series has no value before its first row, after the end of its
-            flow, while its link is taken away, and where rows did not fit. A level holds until the next row.
-            `cc_values` is a series for each name, such as `cc_values:round_count`. A rate is that of the interval that
-            contains the instant. `losses` and `decisions`, which are lists of events, are left out.
+            For each series, a dict from flow or link to the value. There is no value before the first row of a series,
+            after the end of the flow, while the link is absent, or where rows did not fit. A level holds until the next
+            row. A rate is the rate of the interval that contains the instant. `cc_values` is one series for each name,
+            such as `cc_values:round_count`. The series of events, `losses` and `decisions`, are left out.
 
         Raises
         ------

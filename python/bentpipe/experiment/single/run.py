@@ -46,15 +46,15 @@ def run(
         A congestion control that replaces `[tcp] cc`: its name, a class that extends `CongestionControl`, or
         `FILE.py:CLASS`. A flow that names its own congestion control keeps it.
     middlebox : mapping, optional
-        Middleboxes to add at nodes, by node, after those of the scenario: a class that extends `Middlebox`,
-        `FILE.py:CLASS`, a table as in a scenario, or a list of these.
+        Middleboxes to add, by the name of the node. A middlebox is a class that extends `Middlebox`, `FILE.py:CLASS`,
+        or a table as in a scenario; a node may have a list of them. They come after the node's own middleboxes.
     seed : int, optional
         Seed of the run. The default is the scenario's seed.
     series : str or iterable of str, optional
         Time series to record in addition to those of the scenario; see `bentpipe list series`.
     pcap : path, optional
-        Capture the packets of each host. For `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark opens. They
-        have the headers of the packets. A lost packet has the cause as a comment. A capture does not change the result.
+        Capture the packets of each host for Wireshark. For `OUT.pcapng`, the files are `OUT-HOST.pcapng`. They contain
+        headers without payload. A lost packet has the cause as a comment. A capture does not change the result.
     qlog : path, optional
         Folder for qlog files of flows over QUIC, one for each end of each connection: `FLOW-NUMBER-client.sqlog` and
         `FLOW-NUMBER-server.sqlog`. They are qlog 0.3 as JSON text sequences, which qvis reads. The first 250
@@ -99,7 +99,7 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
     Raises
     ------
     ScenarioError
-        The congestion control is unknown, there are several, or no flow could use it.
+        The congestion control is unknown, more than one is given, or no flow could use it.
     """
     found = list(name_senders(scenario, cc).values())
     if len(found) != 1:

@@ -101,7 +101,7 @@ class RunResult(Recorded, Result):
     version : str
         Version of bentpipe.
     results : int
-        Number of its results, see `docs/concepts/results.md`.
+        Number of results of the simulator; it grows when results change, see `docs/concepts/results.md`.
     notes : tuple of str
         Notes for the reader of the tables.
     outside : sequence of tuple
@@ -140,7 +140,10 @@ class RunResult(Recorded, Result):
 
     @classmethod
     def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
-        """Make a result from the tables of the core. Flows of real packets have no values of a simulated transport."""
+        """Make a result from the tables of the core.
+
+        In rows of real packets, columns of a simulated transport are null.
+        """
         given: dict[str, Any] = {name: tables[name] for name in TABLES}  # type: ignore[literal-required]
         if "port" in scenario.flow_kinds:
             given["flows"] = without_transport(given["flows"], scenario.flow_kinds)
@@ -239,7 +242,7 @@ class RunResult(Recorded, Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """Table with a row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
+        """Table with a row per metric: `of` (always `run`), `metric`, `unit`, `mean` ...; `low` and `high` are null."""
         from bentpipe.contract import frames
 
         return frames.table(self._table_rows(), DEFAULT)
@@ -263,11 +266,11 @@ class RunResult(Recorded, Result):
 
     @property
     def statements(self) -> list[str]:
-        """Notes for the reader. The first one: a single run has no intervals."""
+        """Notes for the reader. The first note: a single run has no intervals."""
         return ["one run has no intervals: another seed may give other values", *self.notes]
 
     def estimate(self, of: MetricName | str, metric: MetricName | str | None = None) -> Estimate:
-        """Look up a metric of the run, with its unit. Without an interval: one run has none."""
+        """Return a metric of the run with its unit. One run has no interval."""
         return super().estimate(of, metric)  # type: ignore[return-value]
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
@@ -303,29 +306,33 @@ class RunResult(Recorded, Result):
         Parameters
         ----------
         flow : str, optional
-            With a time, the flow. Without a time, the only entry of the answer; the default is all entries.
+            With a time, the flow to explain. Without a time, the only entry of the scenario in the answer; the default
+            is all entries.
         at : float, optional
-            Simulated seconds. The window covers four round trips before and after it, and at least a second.
+            Simulated seconds. The window begins four round trips before this time and ends four after it; each side is
+            at least 0.5 s.
         start, end : float, optional
             The window, instead of `at`.
         tries : bool
-            Try remedies for the largest parts, each in one more run with the same seed. Only without a time.
+            Try remedies for the largest parts of the time, each in one more run with the same seed. Only without a
+            time.
         progress : callable or bool, optional
             Progress of the runs, as in `run`.
 
         Returns
         -------
         Breakdown or Explanation
-            Without a time: the parts of the mean time of each kind of flow, the flows that filled the queues, and
-            remedies by their effect. With a time: happenings in order, each with its kind and numbers, and a summary in
-            a sentence. If the series were not recorded, the scenario runs again with the same seed. The series are
-            `critical_path` without a time, else `losses`, `decisions`, `limited_by` and `cwnd_bytes`.
+            Without a time, a `Breakdown`: the parts of the mean time of each kind of flow, the flows that filled the
+            queues, and remedies by their effect. With a time, an `Explanation`: happenings in order, each with its kind
+            and numbers, and a summary in a sentence. A breakdown needs the series `critical_path`, an explanation needs
+            `losses`, `decisions`, `limited_by` and `cwnd_bytes`. If they were not recorded, the scenario runs again
+            with the same seed.
 
         Raises
         ------
         BentpipeError
-            Unknown flow, or a time outside the run; or it was saved without these series and with a custom class that
-            `load` did not get.
+            The flow is unknown, the time is outside the run, or the run cannot be repeated. A saved run without these
+            series cannot be repeated if `load` did not get its custom classes.
         """
         from bentpipe.experiment.why.spent import answer
 
@@ -345,7 +352,7 @@ class RunResult(Recorded, Result):
         return time_spent(self, start_s, end_s, flow)
 
     def sentences(self, flow: str, *, at: float) -> list[str]:
-        """Tell in four sentences at most what led to the state of a flow at an instant, and the state.
+        """Describe the state of a flow at an instant and the events that led to it, in at most four sentences.
 
         Parameters
         ----------
@@ -356,12 +363,13 @@ class RunResult(Recorded, Result):
         Returns
         -------
         list of str
-            Sentences in order of time, with losses or reductions in a row as one. The last one is the state.
+            Sentences in order of time. Consecutive losses share a sentence, and so do consecutive reductions. The last
+            sentence is the state.
 
         Raises
         ------
         BentpipeError
-            As `why`.
+            As in `why`.
         """
         return self._teller.sentences(flow, at)
 
@@ -378,10 +386,10 @@ class RunResult(Recorded, Result):
         return Teller(self)
 
     def explore(self, height: int = 720) -> Explored:
-        """Show the run in a notebook: curves, happenings and reasons, moved by one handle.
+        """Show the run in a notebook: curves, happenings and reasons at an instant that the reader moves.
 
-        The view is one page, and works without a network and without Python. A run without the series of the view is
-        done again with them.
+        The view is one page, which works without a network and without Python. If the run lacks the series of the view,
+        it is simulated again with these series.
 
         Parameters
         ----------
@@ -440,12 +448,12 @@ class RunResult(Recorded, Result):
         Parameters
         ----------
         chart : str, optional
-            `series`, the default: a panel for each recorded series. `waterfall`: the requests and bytes of all objects
-            of the page that took longest.
+            `series`, the default, has a panel for each recorded series. `waterfall` shows when each object of a page
+            was requested and received, for the page that took longest.
         metric : str, optional
-            Refused, as one run has no intervals.
+            Always refused: one run has no intervals to draw.
         start, end : float, optional
-            The part of the run to show, simulated seconds. The default is the whole run. A waterfall is of a page that
+            The part of the run to show, simulated seconds. The default is the whole run. A waterfall shows a page that
             begins in this part.
         size, title, labels, axes : optional
             Arguments as in `Comparison.plot`. The label `y` needs a figure of one series.
@@ -538,7 +546,7 @@ class RunResult(Recorded, Result):
 
     @property
     def stop(self) -> str:
-        """Reason for the end of the run: `time-limit`, `completed`, `interrupted`, or `ended` (a real program did)."""
+        """Reason for the end: `time-limit`, `completed`, `interrupted`, or `ended` (a real program has ended)."""
         return str(self.rows("summary")[0]["stop"])
 
     @property

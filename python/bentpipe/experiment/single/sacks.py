@@ -1,7 +1,7 @@
 """Reads the SACK blocks that senders receive, from a capture of the same run.
 
-The tables of a run have no SACK blocks. A run with the same seed has the same packets, so it is done again with a
-capture in a temporary folder. It ends at the last instant of interest.
+The tables of a run have no SACK blocks. A run with the same seed has the same packets. So the scenario runs again, up
+to the last instant of interest, with a capture in a temporary folder.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TCP, IP_HEADER, SACK = 6, 20, 5
 def sacks(scenario: Scenario, until_s: float) -> dict[str, list[Sack]]:
     """The SACK blocks that arrived at the sender of each flow up to an instant.
 
-    Only the first connection of each flow counts, because offsets are those of a connection. Offsets are modulo 2**32.
+    Blocks are offsets in the data of a connection, modulo 2**32. They are of the first connection of each flow.
     """
     forks.refuse()
     flows = scenario.to_dict()["flow"]

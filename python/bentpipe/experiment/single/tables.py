@@ -66,7 +66,7 @@ class Tables(TypedDict):
 class LazyTables(Mapping[str, "pl.DataFrame"]):
     """Tables by name, each made on first use.
 
-    A table takes the place of its source in one step, because the studio asks in several threads.
+    A table replaces its source in one step, because several threads of the studio may ask for it.
     """
 
     def __init__(self, sources: Mapping[str, Columns | str | pl.DataFrame]) -> None:
@@ -117,7 +117,10 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
 
 
 class GivenTables(LazyTables):
-    """Tables from the core. Columns are not kept beside their table: texts of events take several times its memory."""
+    """Tables from the core.
+
+    The core's columns are dropped once a table is made, because they can take several times its memory.
+    """
 
     def _make(self, name: str, source: Columns) -> pl.DataFrame:
         return columns_frame(source)
@@ -141,7 +144,7 @@ class GivenTables(LazyTables):
 
 
 class SavedTables(LazyTables):
-    """Tables of a folder, each read on first use: an hour of packets is gigabytes."""
+    """Tables of a folder, each read on first use, because the events of an hour may take gigabytes."""
 
     def __init__(self, folder: Path, files_of: dict[str, str]) -> None:
         super().__init__(files_of)
@@ -199,7 +202,10 @@ def columns_frame(columns: Columns) -> pl.DataFrame:
 
 
 def without_transport(columns: Columns, kinds: Sequence[str]) -> pl.DataFrame:
-    """Convert the table `flows`, without the columns of a transport in the rows of ports. `kinds` are applications."""
+    """Convert the table `flows`.
+
+    In rows of ports, columns of a transport are null. `kinds` has the application of each row.
+    """
     import polars as pl
 
     table = columns_frame(columns)

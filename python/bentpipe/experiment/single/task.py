@@ -1,4 +1,4 @@
-"""One run of a sweep, on any machine: from a scenario and a seed to the bytes that are kept."""
+"""One run of a sweep, on any machine: takes a scenario and a seed, and returns the bytes to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that execute runs, and their stop: only the main thread receives signals such as Ctrl-C."""
+"""Threads that execute runs. Only the main thread receives signals such as Ctrl-C, so it stops the other threads."""
 
 from __future__ import annotations
 
@@ -93,16 +93,17 @@ class Pool:
 
 
 def raised_by_sender(interrupt: KeyboardInterrupt) -> SenderError:
-    """Blame a congestion control for an interrupt that has no signal and no request to stop."""
+    """Return the error for a `KeyboardInterrupt` that a congestion control raised itself, without Ctrl-C or a stop."""
     return SenderError(f"{interrupt}: it raised KeyboardInterrupt\n  expected another exception")
 
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
-    """Lose no Ctrl-C within: `KeyboardInterrupt` is raised as usual, by the yielded function, and at the end.
+    """Lose no Ctrl-C: it raises `KeyboardInterrupt` immediately, in the yielded function, or at the end.
 
-    Python ignores exceptions in a callback of the garbage collector or in `__del__`, and the work would continue. The
-    function has no effect outside of the main thread, or if Ctrl-C is ignored or has a custom handler.
+    Python ignores an exception in a callback of the garbage collector or in `__del__`, so the work would continue.
+    Call the yielded function to raise it. It has no effect outside the main thread, or if Ctrl-C is ignored or has a
+    custom handler.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -148,5 +149,5 @@ def ignore_interrupts() -> Iterator[None]:
 
 
 def is_anyone_left() -> bool:
-    """Whether a thread still works and does not stop. The process would wait for it for ever."""
+    """Whether a thread still works and does not stop: the end of the process would wait for it for ever."""
     return any(thread.name.startswith(_NAME) for thread in threading.enumerate())

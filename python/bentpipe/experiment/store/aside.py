@@ -1,4 +1,4 @@
-"""Runs of a store from another version of the simulator: named, kept beside, never used."""
+"""Runs of a store from another version of the simulator. They are listed and kept in a separate folder, never used."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def describe_others(form: int | None, versions: Mapping[str, str]) -> dict[str, 
     Parameters
     ----------
     form : int or None
-        Number of results of the index, if it has one.
+        Number of results in the index of the store (`_core.RESULTS` of its bentpipe), if the index has one.
     versions : mapping
-        Version of bentpipe by the name of the run.
+        Version of bentpipe for each run, by the name of the run.
     """
     numbers = {_read_results(id_) for id_ in versions} if form is None else {form}
     others = numbers - {_core.RESULTS}
@@ -40,7 +40,10 @@ def _read_results(name: str) -> int:
 
 
 def put_aside(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
-    """Move these files into a separate folder: a store that the bentpipe of these runs can continue."""
+    """Move the files of these runs into a separate folder.
+
+    It is a store that their version of bentpipe can continue.
+    """
     left = [path for path in paths if path.exists()]
     place, k = folder / f"results-{others['results']}", 2
     # After a crash, the other files follow the first ones.
@@ -54,19 +57,19 @@ def put_aside(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) ->
 
 
 def list_aside(folder: Path) -> list[dict[str, Any]]:
-    """List the runs put aside: `results`, `runs`, `versions`, `folder` (its name in the store)."""
+    """List the sets of runs put aside: `results`, `runs`, `versions`, and `folder` (name of a folder in the store)."""
     places = sorted(folder.glob(f"results-*/{_FACTS}"))
     return [{**json.loads(place.read_text(encoding="utf-8")), "folder": place.parent.name} for place in places]
 
 
 def describe_runs(others: Mapping[str, Any]) -> str:
-    """Describe them: `1,200 runs of results 1 (bentpipe 0.1.0)`."""
+    """Describe runs that were put aside: `1,200 runs of results 1 (bentpipe 0.1.0)`."""
     count = f"{others['runs']:,} run{'' if others['runs'] == 1 else 's'}"
     return f"{count} of results {others['results']} (bentpipe {', '.join(others['versions']) or 'unknown'})"
 
 
 def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
-    """Return the error for uses that would read these runs as runs of this version."""
+    """Return the error for a use that would treat these runs as runs of this version."""
     return BentpipeError(
         f"{folder} has {describe_runs(others)}, and this bentpipe gives results {_core.RESULTS}\n"
         "  repeat the sweep to run it with this bentpipe and keep the old runs beside, or use the old version"

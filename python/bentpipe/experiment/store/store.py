@@ -1,11 +1,11 @@
-"""Store of an experiment: an index, which has all data, and tables for other readers.
+"""Store of an experiment: an index with all data, and exported tables for readers without bentpipe.
 
-Each run is committed to the index, an SQLite file, as soon as it ends, and then survives `kill -9`. At the end the
-tables are exported as sorted Parquet. Each is written under a temporary name and then renamed. The same runs give the
-same bytes, in any order of execution. Several processes may use a store at the same time. Each holds a lock on its own
-file while it lives. So the work of a process that died is free again.
+Each run is committed to the index, an SQLite file, as soon as it ends. From then on it survives `kill -9`. At the end,
+the tables are exported as sorted Parquet files, each written under a temporary name and then renamed. The same runs
+give the same bytes, in any order of execution. Several processes may use a store at the same time. Each holds a lock
+on its own file while it lives. If a process dies, other processes can take over its runs.
 
-All runs of a store have the same number of results (`_core.RESULTS`); see `aside` for other runs.
+All runs of a store have the same number of results (`_core.RESULTS`). The module `aside` handles other runs.
 """
 
 from __future__ import annotations
@@ -173,7 +173,8 @@ class Store:
     def missing(self, wanted: Mapping[str, Mapping[str, Any]], tables: Sequence[str]) -> list[str]:
         """List the missing runs in their order. `wanted` has the parameters of each run by name.
 
-        Existing runs of another sweep get these parameters, too. Failed runs are to be tried again.
+        If a run exists already, from another sweep, its parameters become these. A failed run counts as missing, so it
+        is tried again.
         """
         need = set(tables)
         with self._guard_disk(), self._transaction():
@@ -192,7 +193,7 @@ class Store:
         return missing
 
     def claim(self, ids: Iterable[str], count: int, tables: Sequence[str]) -> Claimed:
-        """Claim up to `count` of these runs for this process, without the runs of other living processes."""
+        """Claim up to `count` of these runs for this process. Runs claimed by other living processes are skipped."""
         need = set(tables)
         claimed = Claimed([], [], [])
         rest = iter(ids)
@@ -221,7 +222,7 @@ class Store:
     ) -> None:
         """Commit finished runs (name, parameters, tables, record) and failed runs (name, parameters, message).
 
-        Other kept tables of a run stay, as equal names have equal results.
+        Tables that were kept of the same run before stay, because runs with equal names have equal results.
         """
         if not done and not failed:
             return
@@ -314,7 +315,7 @@ class Store:
             return self._find_note(f"of {name}")
 
     def aside(self) -> list[dict[str, Any]]:
-        """List the runs of another version that are kept beside: `results`, `runs`, `versions`, `folder`."""
+        """List the runs of other versions, which `aside` keeps: `results`, `runs`, `versions`, `folder`."""
         with self._guard_disk():
             return aside.list_aside(self.folder)
 
@@ -335,7 +336,7 @@ class Store:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Keep all changes within together or not at all. This is also faster than single commits."""
+        """Commit all changes within the context together, or none of them. This is also faster than single commits."""
         if self._index.in_transaction:
             yield
             return

@@ -1,1 +1,1 @@
-"""Explanations: the time of flows by its use, and the events of a flow at a time."""
+"""Explanations: the parts of the time of flows, and the events of a flow around an instant."""

@@ -167,14 +167,17 @@ def why(
     end: float | None = None,
     changes_most: int = CHANGES_MOST,
 ) -> Explanation:
-    """Explain a time of a flow; see `RunResult.why`. More sudden changes of a key than `changes_most` are one."""
+    """Explain a time of a flow; see `RunResult.why`.
+
+    If a key changes suddenly more than `changes_most` times, one happening covers all its changes.
+    """
     check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
     return _Story(with_series(result, *SERIES), flow, start_s, end_s, changes_most).tell()
 
 
 def with_series(result: RunResult, *series: str, progress: Wish = None) -> RunResult:
-    """Return the result if it has these series, else that of the same run with them."""
+    """Return the result if it has these series; otherwise run the scenario again with them."""
     if all(name in result.recorded for name in series):
         return result
     refuse_absent(result.scenario, *series)

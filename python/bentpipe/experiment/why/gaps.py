@@ -1,4 +1,4 @@
-"""Names the series of an explanation that end early, because rows did not fit the record."""
+"""Names the series of an explanation that end early, because not all their rows could be recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def join_parts(parts: list[str]) -> str:
 
 
 def describe_gaps(result: RunResult, series: Iterable[str], until_s: float) -> str:
-    """Name the series that end before an instant, in sentences that follow another; or nothing."""
+    """Name the series that end before an instant, as text to append to a sentence; empty without such series."""
     ends: dict[float, list[str]] = {}
     for name in series:
         end_s = result.recorded_until(name)

@@ -40,7 +40,7 @@ EVENTS = {
 
 
 def read_number(value: Any) -> float:
-    """Read a value of a profile: a quantity in its basic unit, a probability, or a number."""
+    """Read a value of a profile as a number: a quantity in its basic unit (s, B, bit/s), a probability, or a number."""
     found = _core.quantity(value) if isinstance(value, str) else (float(value), "")
     return found[0] if found else float("nan")
 

@@ -1,4 +1,4 @@
-"""Explains a congestion window that moves without a loss: states of the congestion control, and its estimates."""
+"""Explains changes of a congestion window without a loss, by the states and estimates of the congestion control."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ REDUCING = (
 
 @dataclass(frozen=True)
 class Fall:
-    """A fall of a window by more than a fifth in a round trip.
+    """A fall of the congestion window by more than a fifth within a round trip.
 
     Attributes
     ----------
     time_s : float
     before, after : float
-        The window before, and the least in the round trip, bytes.
+        The window before the fall, and the smallest window within the round trip, bytes.
     """
 
     time_s: float
@@ -86,7 +86,7 @@ class Fall:
 
 
 def find_falls(window: Curve, rtt_s: float) -> list[Fall]:
-    """Find falls of a window that last for a quarter of a round trip at least.
+    """Find the falls of a window that last for at least a quarter of a round trip.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def list_states(result: RunResult, flow: str) -> Iterator[tuple[float, str, str]
 
 
 def find_reason(result: RunResult, flow: str, fall: Fall, rtt_s: float) -> str | None:
-    """Name the estimate of the congestion control that lowered its window, or the wait before it.
+    """Name the cause of a fall: an estimate of the congestion control, or a wait before it.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def find_reason(result: RunResult, flow: str, fall: Fall, rtt_s: float) -> str |
 def tell(
     result: RunResult, flow: str, start_s: float, end_s: float, rtt_s: float
 ) -> Iterator[tuple[float, str, str, dict[str, float]]]:
-    """List time, kind, sentence and numbers of states, and of falls that neither a state nor an event explains.
+    """List the states, and the falls that no state or event explains: time, kind, sentence and numbers of each.
 
     Parameters
     ----------

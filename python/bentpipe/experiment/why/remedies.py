@@ -1,4 +1,7 @@
-"""Tries changes against the largest parts of the time, each in one run, with the command that compares it."""
+"""Tries changes that could shorten the largest parts of the time, each in one run.
+
+Each result has a command that compares the change over several seeds.
+"""
 
 from __future__ import annotations
 
@@ -59,20 +62,20 @@ class Remedy:
     sets : dict
         Overrides by dotted key.
     flow : str
-        The entry that it should help.
+        The entry of the scenario that the change should help.
     metric : str
-        Metric of its effect: `fct` of transfers with unfinished ones, `mos` of calls, `completion_rx` of files,
-        `stalled` of films in seconds, `goodput_active` of endless flows, `delay_mean` of other datagrams.
+        Metric of the effect: `fct` for transfers, including unfinished transfers, `mos` for calls, `completion_rx` for
+        files, `stalled` (seconds) for films, `goodput_active` for endless flows, `delay_mean` for other datagrams.
     before, after : float or None
         The metric without and with the remedy; None without a value.
     gain : float
-        Improvement, as a share of `before`; below zero if it is worse. Of a film, as a share of the run.
+        Improvement, as a share of `before`; for a film, as a share of the run. Negative if the metric got worse.
     lost : tuple of int
         Packets of the flow that were lost without and with the remedy.
     command : str
-        Command that compares it over ten seeds; a line of Python if the scenario is not from a file.
+        Command that compares the change over ten seeds. If the scenario is not from a file, a line of Python.
     beside : str
-        Losses, the delay of calls, and unfinished transfers, in words.
+        Losses, the delay of calls, and unfinished transfers, without and with the remedy, in words.
     harms, also : tuple of str
         Other kinds of flows that get worse, or better, by more than 10 %, with their metrics.
     """
@@ -93,14 +96,14 @@ class Remedy:
 
     @property
     def effect(self) -> str:
-        """Describe its effects in one run, on all kinds of flows."""
+        """Describe the effects of the remedy in one run, on all kinds of flows."""
         also = f"; also {join_parts(list(self.also))}" if self.also else ""
         harms = f"; at the expense of {join_parts(list(self.harms))}" if self.harms else ""
         return f"{self.own_effect}{also}{harms}"
 
     @property
     def own_effect(self) -> str:
-        """Describe its effect on its flow in one run."""
+        """Describe the effect of the remedy in one run, on `flow`."""
         beside = f", {self.beside}" if self.beside else ""
         if self.before is None or self.after is None:
             return f"{self.metric}: no value{beside}"
@@ -132,8 +135,8 @@ class Remedy:
 def select_remedies(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]]:
     """Return the remedies to show, and lines about the others.
 
-    Of several values for the same keys and flow, the best is shown. The best of each kind of flow come first: the gain
-    of a call in MOS would hide those of pages in seconds.
+    If several values were tried for the same keys and flow, only the best is shown. The best remedies of all kinds of
+    flows come first: gains of calls (in MOS) and of pages (in seconds) cannot be ordered together.
     """
     seen: set[tuple[str, ...]] = set()
     first = []
@@ -166,7 +169,7 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
 
 
 class Judge:
-    """Judges runs by the aims of all kinds of flows."""
+    """Judges a run by the metrics that matter to each kind of flow."""
 
     def __init__(self, scenario: Scenario, names: Mapping[str, Sequence[str]]) -> None:
         """Prepare it for kinds of flows with the names of their flows."""
@@ -219,7 +222,7 @@ class Judge:
         return sum(found) / len(found) if found else None
 
     def gain(self, kind: str, before: Judged, after: Judged, simulated_s: float) -> float:
-        """Return the improvement of a kind of flow, as a share of `before`; of a film, as a share of the run."""
+        """Return the improvement of a kind of flow: a share of `before`, or for a film, a share of the run."""
         aim, old, new = self.aims[kind], before.value, after.value
         if old is None or new is None:
             # Without a value, nothing has completed.
@@ -235,14 +238,14 @@ class Judge:
         return gain
 
     def metric(self, kind: str) -> tuple[str, str]:
-        """Return the name and unit of a kind's metric."""
+        """Return the name and unit of the metric of a kind of flow."""
         aim = self.aims[kind]
         return (f"stalled:{kind}", "s") if aim.what == "film" else (aim.metric, aim.unit)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A kind of flow in one run."""
+    """The outcome of a kind of flow in one run."""
 
     value: float | None
     lost: int
@@ -278,7 +281,7 @@ class _Trial:
 def try_remedies(
     result: RunResult, flows: Sequence[FlowTime], every: Sequence[FlowTime], progress: Wish = None
 ) -> list[Remedy]:
-    """Try changes with the seed of the result, then pairs of the best, and sort them by their effect.
+    """Try changes with the seed of the result, then pairs of the best changes, and sort all by their effect.
 
     Parameters
     ----------
@@ -286,7 +289,7 @@ def try_remedies(
     flows : sequence of FlowTime
         The kinds of flows that the changes should help.
     every : sequence of FlowTime
-        All kinds of flows of the run. Their gains and costs are named.
+        All kinds of flows of the run. The remedies name their gains and costs.
     progress : callable or bool, optional
 
     Raises

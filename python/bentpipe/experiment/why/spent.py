@@ -77,7 +77,7 @@ class TimePart:
     round_trips : float
         Mean number per transfer.
     by : dict
-        Shares of the flows in the queue where it waits, the largest first.
+        In the queue where packets wait: the share of each flow in that queue, the largest first.
     """
 
     part: str
@@ -133,7 +133,7 @@ class FlowTime:
     parts : tuple of TimePart
         Parts that add up to `time_s`, the largest first.
     said : str
-        Goodput, losses, and the number of unfinished transfers.
+        Goodput, losses, and the number of unfinished transfers, in words.
     names : tuple of str
         Names of the flows.
     """
@@ -176,7 +176,7 @@ class FlowTime:
 
 @dataclass(frozen=True, repr=False)
 class Breakdown:
-    """The time of each kind of flow by its use, and changes that may help.
+    """The parts of the time of each kind of flow, and changes that may help.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ def answer(
     tries: bool,
     progress: Wish,
 ) -> Explanation | Breakdown:
-    """Explain a time of a flow, or without a time, break down the time of flows; see `RunResult.why`."""
+    """Explain a flow around an instant. Without an instant, break down the time of flows; see `RunResult.why`."""
     if flow is None and (at, start, end) != (None, None, None):
         raise BentpipeError("a time needs a flow\n  expected both: why(FLOW, at=72)")
     check(result.scenario, flow, at=at, start=start, end=end)

@@ -1,7 +1,7 @@
 """Divides the time of a flow in a window into parts that add up to the window.
 
-The series `limited_by` has the limit of the sender. If that is the congestion window, the links of its route decide.
-The slowest link is in use for a share of the time, from `carried_bps`, and idle for the rest.
+The series `limited_by` names the limit of the sender at each instant. If the limit is the congestion window, the time
+is divided by the use of the slowest link on the flow's route, from the series `carried_bps`: in use or idle.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SpentPart:
     share : float
         Share of the window, 0 to 1.
     longest_s : (float, float) or None
-        Begin and end of the longest period that is mostly this part; None without one.
+        Begin and end of the longest period in which this part has the most time; None without one.
     """
 
     part: str
@@ -88,7 +88,7 @@ class TimeSpent:
     start_s, end_s : float
         The part of the window in which the flow lived, simulated seconds.
     parts : tuple of SpentPart
-        All of `PARTS`, or of `OF_DATAGRAMS`, in that order. Their times add up to that part of the window.
+        All of `PARTS`, or of `OF_DATAGRAMS`, in that order. Their times add up to `end_s` minus `start_s`.
     """
 
     flow: str
@@ -136,11 +136,11 @@ class Piece(NamedTuple):
     begin_s: float
     end_s: float
     part: str
-    """One of `PARTS`; empty if links decide."""
+    """One of `PARTS`; empty if the use of links decides."""
     busy: float
     """Share of the time in which the slowest link is in use."""
     idle: str
-    """Part of the rest of the time."""
+    """Part (one of `PARTS` or `OF_DATAGRAMS`) for the time in which the slowest link is idle."""
 
 
 def time_spent(
@@ -185,8 +185,8 @@ def divide_window(
     Parameters
     ----------
     times_s, limits : sequence of float
-        The series `limited_by` of the flow. Before its first row the application had nothing to send. None: datagrams
-        and flows over QUIC, of which only links are known.
+        The series `limited_by` of the flow. Before its first row, the application had nothing to send. `times_s` is
+        None for datagrams and flows over QUIC: only the use of links is known.
     edges_s, busy : sequence of float
         Ends of intervals, and the share of each in which the slowest link was in use. The last share continues.
     """

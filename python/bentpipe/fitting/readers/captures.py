@@ -40,7 +40,7 @@ WHOLE = "expected a whole capture"
 
 
 class RecordError(Exception):
-    """A record that cannot be read, with its place. Records after it have no known place."""
+    """A record that cannot be read, with its place. Records after it cannot be found."""
 
     def __init__(self, text: str, place: str) -> None:
         super().__init__(text)

@@ -21,13 +21,13 @@ HISTORY = "dishGetHistory"
 
 
 def recognises(source: Source) -> bool:
-    """Whether the first line has the dish's name of the round trip, or it is the answer of the dish."""
+    """Whether the first line has the dish's name for the round trip, or the file is the dish's answer to a request."""
     head = next(iter(source.head(1)), "")
     return (LATENCY in head and table.recognises(source)) or source.has(HISTORY)
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
-    """Read round trips at their send times. Rates are left out: they are the used rates."""
+    """Read round trips at their send times. Rates are left out: they are the traffic, not the capacity."""
     if source.has(HISTORY):
         return _read_history(source, faults)
     found = table.read(source, replace(asked, stamps="send"), faults)

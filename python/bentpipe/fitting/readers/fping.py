@@ -1,4 +1,4 @@
-"""Reads the output of `fping -D`: a stamp is the arrival of the answer, and numbers begin with 0."""
+"""Reads the output of `fping -D`. Time stamps are of the arrival of the answer, and numbers begin with 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens files of strangers: compressed or not, with limits of size, ratio and depth."""
+"""Opens files from strangers, compressed or not, with limits for size, compression ratio and depth."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Asked:
     columns: Mapping[str, str] = field(default_factory=dict)
     """`UNIT`, or `MEANING:UNIT`, by the name of a column."""
     stamps: str = "arrival"
-    """Meaning of times beside round trips: `arrival` or `send`."""
+    """Meaning of the times of round trips in a CSV file: `arrival` or `send`."""
     interval_s: float | None = None
     """Time between pings without time stamps."""
     direction: str = "forward"
@@ -51,7 +51,7 @@ class Asked:
     is_partial: bool = False
     """Whether the readable part of a truncated file is enough."""
     is_paired: bool = False
-    """Whether there are several files, so that captures may be of both ends."""
+    """Whether the user gave several files, so that captures may be of both ends."""
     seen: set[str] = field(default_factory=set)
     """Names of all columns so far."""
 
@@ -100,7 +100,7 @@ class Source:
         return found, None
 
     def has(self, *keys: str) -> bool:
-        """Whether the file is a JSON object with these keys, or looks like it where it cannot be read."""
+        """Whether the file is a JSON object with these keys, or looks like one if it is damaged."""
         if not self.is_json:
             return False
         content, fault = self.parsed
@@ -141,13 +141,13 @@ def _depth(content: Any) -> int:
 
 
 class Stream:
-    """Content of a file, decompressed piece by piece, so that no limit is passed by more than a piece.
+    """Content of a file, decompressed piece by piece, so that a limit is exceeded by at most one piece.
 
     Attributes
     ----------
     name : str
     ending : str
-        Fault of a compressed file that ended too early, after its last piece; empty for a whole file.
+        Fault of a truncated compressed file, known after the last piece; empty for a whole file.
     """
 
     def __init__(self, name: str, file: BinaryIO) -> None:

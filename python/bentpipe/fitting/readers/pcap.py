@@ -1,6 +1,6 @@
 """Reads captures, pcap or pcapng: echo requests as probes, TCP and numbered datagrams as transfers.
 
-Only headers are read. Addresses tell connections apart, and are written nowhere.
+Only headers are read. Addresses identify connections, and are never written.
 """
 
 from __future__ import annotations

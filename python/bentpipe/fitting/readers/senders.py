@@ -26,15 +26,15 @@ ROUND = 1 << 32
 class Sender:
     """Data of one end of a connection, in intervals.
 
-    Sequence numbers are unwrapped to whole numbers. A round trip is from the newest segment that an acknowledgement
-    reaches. Without a repeated segment in between, this is Karn's rule; otherwise the echoed time stamp has to be that
-    of the first segment (RFC 7323 §4.3).
+    Sequence numbers are unwrapped to whole numbers. A round trip is measured from the newest segment that an
+    acknowledgement covers. It counts if no segment was repeated in between (Karn's rule), or if the echoed time stamp
+    is that of the first transmission (RFC 7323 §4.3).
 
     Attributes
     ----------
     bins : dict
-        Acknowledged bytes, repeated bytes, bytes in flight, smoothed and longest round trip by number of the interval.
-        The last three are NaN if they are unknown; bytes in flight are those outside recoveries.
+        Values by number of the interval: acknowledged bytes, repeated bytes, bytes in flight (outside recoveries),
+        smoothed and longest round trip. The last three are NaN if unknown.
     least_s : float
         Least round trip; infinite without any.
     acked_s, acked, trips_s : array

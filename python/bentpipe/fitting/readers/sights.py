@@ -1,7 +1,7 @@
 """Keeps when a capture saw each packet, so that two captures of one connection can be compared, and numbers datagrams.
 
-A packet is known by the parts of its headers that no router changes. Its addresses tell connections apart, and are
-written nowhere.
+A packet is identified by the parts of its headers that no router changes. Addresses identify connections, and are never
+written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Flow:
     Attributes
     ----------
     times, keys, sizes : array
-        Time, identity and bytes of each packet. Packets of equal identity are alike.
+        Time, identity and bytes of each packet. Packets of equal identity look the same.
     back : bytes
         Name of the other direction.
     """
@@ -97,8 +97,8 @@ class Sights:
     ) -> None:
         """Add a segment by its TCP header, its number and its payload.
 
-        A host may see many segments as one. All but the last are full, so they are cut again. A segment without data is
-        known by its whole header, without ports and checksum.
+        A host may capture many segments as one. All of them but the last are full, so they can be split again. A
+        segment without data is identified by its whole header, except ports and checksum.
         """
         flow = _flow(self.segments, names)
         if flow is None:
@@ -138,7 +138,7 @@ def _flow(flows: dict[bytes, Flow], names: tuple[bytes, bytes]) -> Flow | None:
 
 
 class Datagrams:
-    """Datagrams of one direction of a capture, and numbers that may count them.
+    """Datagrams of one direction of a capture, and fields that may be counters.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Datagrams:
         numbers["iperf3"].append(unpack_from(">I", content, 8)[0] if len(content) >= 12 else -1)
 
     def find_counter(self) -> tuple[str, Numbers, NDArray[np.bool_]] | None:
-        """Return the name of a count of datagrams, their numbers without wrapping, and the datagrams that have one."""
+        """Return the name of the counter, the unwrapped numbers, and the datagrams that have such a number."""
         for name, values in self._numbers.items():
             every = np.array(values)
             # The first datagrams may open the test, and have no number.
@@ -181,7 +181,10 @@ class Datagrams:
         return None
 
     def intervals(self, numbers: Numbers, has: NDArray[np.bool_], step_s: float) -> tuple[Array, Array, Array, Array]:
-        """Return begin, bytes, sent and lost datagrams of each interval, by the arrival of the next one."""
+        """Return begin, bytes, sent and lost datagrams of each interval.
+
+        A lost datagram counts when the next one arrives.
+        """
         # A late datagram is not lost, and a copy counts once.
         numbers, first = np.unique(numbers, return_index=True)
         times, sizes = np.array(self.times)[has][first], np.array(self.sizes, dtype=np.float64)[has][first]

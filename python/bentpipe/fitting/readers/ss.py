@@ -39,7 +39,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
-    """Read the connection that was acknowledged most. `ss` prints round trips in milliseconds."""
+    """Read the connection with the most acknowledged bytes. `ss` prints round trips in milliseconds."""
     before, known = faults.count, KERNELS.union(names("cc"))
     rows: dict[str, list[tuple[float, ...]]] = {}
     moment, connection = np.nan, ""

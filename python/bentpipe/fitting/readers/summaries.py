@@ -1,4 +1,4 @@
-"""Recognises files of known tools that have no series, and names the command that makes a readable file."""
+"""Recognises files of known tools that contain no series. Names the command that makes a readable file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
-    """Refuse the file with the command."""
+    """Refuse the file, and name the command that makes a readable file."""
     found = _find_tool(source)
     if found is None:
         faults.wrong(source.name, "no summary of a known tool", f"expected a series: {PING}")

@@ -1,4 +1,4 @@
-"""Reads CSV. The name of each column ends in its unit; a column without one needs the user's word."""
+"""Reads CSV. The name of each column ends in its unit. For other columns, the user must give the unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that gives what the page shows, for a shell and for Python."""
+"""The commands that repeat the shown run or result, for a shell and for Python."""
 
 from __future__ import annotations
 

@@ -42,14 +42,14 @@ class Field:
     """One key of the form."""
 
     key: str
-    """Dotted, as after `--set`."""
+    """The dotted key, as after `--set`."""
     name: str
-    """Within its group."""
+    """Name of the field within its group."""
     meaning: str
     value: str
-    """As it is written in the text; empty if the text does not have it."""
+    """The value as it is written in the text; empty if the text does not have it."""
     default: str
-    """What holds without it."""
+    """The default, which applies if the text has no value."""
     choices: tuple[Choice, ...] = ()
     examples: tuple[str, ...] = ()
 
@@ -59,7 +59,7 @@ class Field:
         return all(word in text for word in words.lower().split())
 
     def rank(self, words: str) -> tuple[int, int]:
-        """The place among the fields that match: those of this name, those that begin so, other keys, then meanings."""
+        """Rank among matching fields: first equal names, then names with this beginning, other keys, and meanings."""
         key, asked = self.key.lower(), words.lower().split()
         name = key.rpartition(".")[2]
         tests = (
@@ -211,7 +211,7 @@ def _follow_reference(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written_as(value: Any) -> str:
-    """A value as it is typed into a field: text without quotes, of a table its kind, and lists and numbers as TOML."""
+    """A value as it is typed into a field: texts without quotes, tables by their kind, lists and numbers as TOML."""
     if value is None:
         return ""
     if isinstance(value, dict):

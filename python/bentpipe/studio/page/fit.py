@@ -1,4 +1,4 @@
-"""Fit: files of a measurement with their content in numbers, the path that follows, and its check."""
+"""The panel Fit: the files of a measurement with their contents in numbers, the fitted path, and its check."""
 
 from __future__ import annotations
 

@@ -56,12 +56,12 @@ class Session:
     page: str
     wanted: Wanted = field(default_factory=Wanted)
     name: str = ""
-    """Of the scenario file."""
+    """Name of the scenario file."""
     text: str = ""
     saved: str = ""
     """The text of the file when it was read last; empty if the file was removed since."""
     mark: str = ""
-    """Of the file's content."""
+    """Mark of the file's content, as in `Opened`."""
     scenario: Scenario | None = None
     """The text as a scenario, if it is valid."""
     problems: tuple[Problem, ...] = ()
@@ -93,7 +93,7 @@ class Session:
         self._listeners.setdefault(what, []).append(listener)
 
     def tell(self, what: str) -> None:
-        """Call all functions that wait for something."""
+        """Call all functions that subscribed to an event."""
         for listener in self._listeners.get(what, ()):
             listener()
 
@@ -111,7 +111,7 @@ class Session:
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether a text of this page would be lost with it; those of a lesson are kept there."""
+        """Whether the page has a text that would be lost if it closes. Texts of a lesson are never lost."""
         lesson = self.studio.lesson
         is_own = lesson is None or self.text not in lesson.texts
         return bool(self._others) or (self.is_changed and is_own)
@@ -183,7 +183,7 @@ class Session:
         return True
 
     def edit(self, text: str) -> None:
-        """Take another text, from whichever panel."""
+        """Replace the text; any panel may do this."""
         if text != self.text:
             self.text = text
             self.tell("text")
@@ -271,7 +271,7 @@ class Session:
         self.tell("saved")
 
     def take(self, opened: Opened) -> None:
-        """Give up the text for that of a file."""
+        """Discard the text of the page, and take the text of a file."""
         self._take(opened)
         self.tell("opened")
         self.check()

@@ -223,7 +223,7 @@ def _summary(session: Session) -> str:
 
 
 def long_lists(text: str) -> list[tuple[int, int, int, int]]:
-    """Lists of more lines than a reader wants: where the inside begins and ends, its lines, and its first line."""
+    """Find long lists, which the editor folds: begin and end of the inside, number of its lines, and its first line."""
     found, depth, start, quote, at, line, first = [], 0, 0, "", 0, 1, 1
     while at < len(text):
         sign = text[at]

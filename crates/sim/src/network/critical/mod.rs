@@ -1,4 +1,4 @@
-//! Critical paths: the time of each transfer and datagram by its use, kept with the series `critical_path`.
+//! Critical paths: the parts of the time of each transfer and datagram, recorded as the series `critical_path`.
 //!
 //! Each packet carries a [trail](trail::Trail), which goes back to the start of its transfer. A host sends because a packet
 //! arrives, or because a timer expires that was set then: the new packet takes over the trail, and adds its own time. The

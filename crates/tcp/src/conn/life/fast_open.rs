@@ -1,5 +1,6 @@
-//! Data in the SYN (RFC 7413). The client shows a cookie that the server gave it earlier and sends data along; the server
-//! takes them and may answer before the handshake is complete. One round trip is saved. T/TCP's early data are kept here too.
+//! Data in the SYN (RFC 7413). The client sends data with a cookie that it got from the server earlier. The server
+//! accepts the data and may answer before the handshake is complete, which saves a round trip. T/TCP's early data are
+//! kept here, too.
 
 use crate::config::FastOpen;
 use crate::segment::{CountOption, FastOpenOption, Flags, Options, Segment, SynOptions};

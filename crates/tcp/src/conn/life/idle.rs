@@ -1,9 +1,9 @@
-//! Keepalive (RFC 9293 §3.8.4): probes on a connection that carries nothing, so that an end notices that its peer is gone, and
-//! middleboxes keep what they remember of the connection.
+//! Keepalive (RFC 9293 §3.8.4): probes on a connection that carries nothing. With them, an end notices that its peer is
+//! gone, and middleboxes keep their state of the connection.
 //!
-//! The timer runs in ESTABLISHED, CLOSE-WAIT and FIN-WAIT-2. It starts again with each segment of the peer. When it expires
-//! while data are outstanding or wait to be sent, the retransmission timer or the persist timer is responsible, and nothing
-//! happens: the next segment of the peer starts it again.
+//! The timer runs in ESTABLISHED, CLOSE-WAIT and FIN-WAIT-2. Each segment of the peer restarts it. If it expires while
+//! data are outstanding or wait to be sent, no probe leaves, because the retransmission timer or the persist timer is
+//! responsible. The next segment of the peer then restarts it.
 
 use super::{Life, State};
 use crate::conn::tcb::Tcb;

@@ -4,9 +4,10 @@
 //!
 //! RFC 1644 §3.3 marks the states in which the peer has not acknowledged our SYN yet with a star. They are `SynSent`
 //! and `SynReceived` here. ESTABLISHED* is [`State::SynReceived`](super::State::SynReceived) with early data, and
-//! CLOSE-WAIT* is that after the peer's FIN. In LAST-ACK* and SYN-SENT* our FIN has left too.
+//! CLOSE-WAIT* is the same state after the peer's FIN. In LAST-ACK* and SYN-SENT*, our FIN has left, too.
 //!
-//! DEVIATION: RFC 1644 lets a client send a window of segments before the SYN is answered. As with Fast Open one leaves.
+//! DEVIATION: RFC 1644 lets a client send a window of segments before the SYN is answered. Here it sends one segment,
+//! as with Fast Open.
 //!
 //! DEVIATION: RFC 1644 §3.4 discards segments without a count on a connection that has them. Middleboxes write ACKs
 //! without a count, and an ACK with SACK blocks, younger than T/TCP, has no room for one.

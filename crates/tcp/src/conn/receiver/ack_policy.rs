@@ -1,4 +1,4 @@
-//! When an ACK leaves: at once, or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+//! Decides when an ACK leaves: immediately, or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::config::{AckPolicy, DelayTimer};
 use crate::conn::timers::{Timer, Timers};

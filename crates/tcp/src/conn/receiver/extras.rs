@@ -1,5 +1,5 @@
-//! The parts of a receiver that few connections have. As those of a sender, they exist together or not at all, and a connection
-//! that has one is not plain.
+//! The parts of a receiver that few connections have. They exist together or not at all, like the extra parts of a
+//! sender. A connection with any of them is not plain.
 
 use super::best_effort::Patience;
 use super::ecn::EcnReceiver;

@@ -1,4 +1,4 @@
-//! SNACK at the receiver (SCPS-TP, CCSDS 714.0-B): which hole the next ACK reports.
+//! SNACK at the receiver (SCPS-TP, CCSDS 714.0-B): chooses the hole that the next ACK reports.
 //!
 //! When a gap opens or is filled, the holes are reported in ascending order. Each ACK reports one, or as many as the
 //! bit vector of the long form holds. The first hole, at the acknowledged byte, is reported up to three times, the

@@ -1,8 +1,9 @@
-//! A receive buffer that grows with the path: with the bytes that the application read in one round trip (M. Fisk and W. Feng,
-//! "Dynamic right-sizing", 2001). It never shrinks.
+//! A receive buffer that follows the path: it grows with the bytes that the application reads in one round trip (M.
+//! Fisk and W. Feng, "Dynamic right-sizing", 2001). It never shrinks.
 //!
-//! The buffer of Linux counts memory. It offers half of it at first, then the share of payload in the memory of a segment.
-//! The window follows by two segments for each segment that arrives, and data out of order take room in the buffer.
+//! The buffer of Linux counts memory. At first, the window offers half of it, later the share that payload has in the
+//! memory of a segment. The window grows by two segments for each segment that arrives. Data out of order take room in
+//! the buffer.
 
 use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};

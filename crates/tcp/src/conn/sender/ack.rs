@@ -1,4 +1,4 @@
-//! Content of an acknowledgement, and the facts that follow from it.
+//! Content of an acknowledgement, and the facts derived from it.
 
 use super::scoreboard::{Acked, Entered, Scoreboard};
 use crate::scps::ScpsOptions;

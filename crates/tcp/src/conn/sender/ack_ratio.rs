@@ -1,9 +1,9 @@
-//! Congestion control for ACKs (RFC 5690): which ACKs got lost or marked on the way back, and for how many segments the receiver
-//! is to send one. How the ratio moves is that of DCCP's CCID 2 (RFC 4341 §6.1.2), which RFC 5690 §4 takes.
+//! Congestion control for ACKs (RFC 5690). It finds ACKs that were lost or marked, and requests a ratio: the number of
+//! segments per ACK. The ratio changes as in DCCP's CCID 2 (RFC 4341 §6.1.2), which RFC 5690 §4 adopts.
 //!
-//! *Reading*: all new data of the next round trip carries a ratio, so that no single loss keeps it from the receiver.
-//! Losses are looked for only in ACKs that advance over data in order, outside of recovery: after a hole one ACK
-//! rightly covers much.
+//! *Reading*: all new data of the next round trip carries the ratio, so that a single loss cannot keep it from the
+//! receiver. Lost ACKs are detected only outside of recovery, from ACKs that advance over data in order. After a hole,
+//! one ACK may cover many segments without a lost ACK.
 
 /// Ratio of segments to ACKs, and the losses of ACKs.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! The limit of a sender that has sent all permitted data.
+//! Finds the reason why a sender waits.
 
 use super::detect::Repair;
 use super::episode::Phase;

@@ -1,5 +1,5 @@
-//! Losses: their detection, the episode that repairs them, and its undo. Answers questions about what may leave
-//! meanwhile; the sender asks with the facts of the other parts.
+//! Losses: their detection, the episode that repairs them, and its undo. Decides which data may leave during an
+//! episode; the sender passes the facts of the other parts.
 
 use super::ack::{AckFacts, SackRanges};
 use super::detect::{Detector, Finding, Repair, View};

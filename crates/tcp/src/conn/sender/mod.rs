@@ -1,6 +1,6 @@
-//! The sending side. [`Sender`](state) orders the steps of an ACK, of a departure and of a timer. Its parts own their state, and
-//! get by argument what they need of others. Positions are offsets; of a header, the parts read only timestamps, the ECN
-//! field and the options of SCPS-TP, and only `extras` writes to a segment.
+//! The sending side. [`Sender`](state) orders the steps of an ACK, of a departure and of a timer. Its parts own their
+//! state, and receive facts of other parts as arguments. Positions are offsets. The parts read only three fields of a
+//! header: timestamps, the ECN field and the options of SCPS-TP. Only `extras` writes to a segment.
 //!
 //! | part | decides |
 //! |---|---|

@@ -2,9 +2,9 @@
 //! 1998, ELN). Reported data is retransmitted immediately, regardless of the window, which does not change. The segment
 //! size follows the error rate.
 //!
-//! A report may come after a detector has found the loss. Then the report excuses the loss: if nothing else was lost in the
-//! episode, its reduction is taken back. A transmission that left a shorter time ago than reports take is not the reported
-//! one, so it is not repeated.
+//! A report may come after a detector has found the loss. If nothing else was lost in the episode, the report then
+//! undoes the reduction. A report needs some time to arrive. If data was retransmitted more recently than that, the
+//! report is about an earlier transmission, so the data is not repeated.
 //!
 //! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and
 //! repairs nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all data from

@@ -1,8 +1,8 @@
-//! Pacing: when the next segment may leave (J. Kulik et al. 1999; the gains are those of Linux).
+//! Pacing: the instant when the next segment may leave (J. Kulik et al. 1999; the gains are those of Linux).
 //!
-//! Windows limit the outstanding data, pacing its departures. Each segment with data, retransmitted or not, moves the
-//! instant before which no other leaves; ACKs do not wait and do not count, unless the congestion control has a token
-//! bucket for all. A pause saves up a burst and no more.
+//! Windows limit the outstanding data, pacing limits its departures. Each segment with data, retransmitted or not,
+//! moves the instant before which no other data may leave. ACKs do not wait and do not count, unless the congestion
+//! control has a token bucket for all segments. A pause saves up at most one burst.
 
 use crate::config::{Pacing, WindowSize};
 use crate::conn::timers::{Timer, Timers};

@@ -5,7 +5,7 @@
 //! A SYN with the flag offers them; without the flag in the answer none are sent. The receiver answers each at once
 //! with a flagged ACK. The copied data counts if it is missing, and is then acknowledged like other data. Neither a
 //! probe nor its answer acknowledges anything, is a duplicate, or gives a round-trip time, so both leave the receiver's
-//! duty to acknowledge as it is. Probes are in no flight and wait for no pacing.
+//! duty to acknowledge as it is. Probes do not count in FlightSize, and pacing does not delay them.
 
 use super::scoreboard::Scoreboard;
 

@@ -1,7 +1,7 @@
-//! Delivery-rate samples: how fast the path took what was sent (Cheng et al., draft-ietf-ccwg-bbr §4.1).
+//! Delivery-rate samples: the rate at which the path delivers data (Cheng et al., draft-ietf-ccwg-bbr §4.1).
 //!
-//! Each transmission notes how much had been delivered when it left. The ACK that delivers it gives a rate: the bytes
-//! delivered since, divided by the longer of the times to send and to acknowledge them.
+//! Each transmission notes the bytes delivered before it left. The ACK that delivers it gives a rate: the bytes
+//! delivered since then, divided by the longer of two times, to send them and to acknowledge them.
 
 use super::scoreboard::Delivered;
 use bentpipe_cc::{LostSegment, RateSample};

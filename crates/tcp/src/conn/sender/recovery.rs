@@ -1,4 +1,4 @@
-//! Losses: found, repaired, undone. The episode is entered here, and left.
+//! Detects losses, repairs them, and undoes reactions. An episode begins and ends here.
 
 use super::ack::{Ack, AckFacts};
 use super::detect::{Finding, Repair};

@@ -1,4 +1,5 @@
-//! Effect of a partial ACK on a loss that [windows](super::feedback) showed to be a link error, or not.
+//! Effect of a partial ACK on a loss that the [advertised windows](super::feedback) attribute to the link, or to
+//! congestion.
 
 use super::feedback::Partial;
 use super::reduce::{Cause, ReduceOutcome};

@@ -1,7 +1,7 @@
-//! Spurious retransmissions: finding out that what looked lost was late, and undoing what was done about it.
+//! Detects spurious retransmissions, when data was late rather than lost, and undoes the reaction.
 //!
-//! Three ways to find out: the ACKs after a timeout (F-RTO, RFC 5682), the timestamp that an ACK echoes (Eifel,
-//! RFC 3522), duplicates that the receiver reports (DSACK, RFC 3708).
+//! Three methods detect them: the ACKs after a timeout (F-RTO, RFC 5682), the timestamp that an ACK echoes (Eifel,
+//! RFC 3522), and duplicates that the receiver reports (DSACK, RFC 3708).
 
 use super::ack::{Ack, AckFacts};
 use super::episode::Episode;

@@ -1,6 +1,6 @@
 //! Validation of an unused congestion window: it does not grow, and an idle time or a loss returns it to the used part
-//! (RFC 5681 §4.1, RFC 2861, RFC 7661). The facts are noted when new data leave, as Linux and RFC 2861 do: an ACK of the
-//! whole window leaves nothing outstanding that would show its use.
+//! (RFC 5681 §4.1, RFC 2861, RFC 7661). The use of the window is noted when new data leave, as in Linux and RFC 2861.
+//! After an ACK of the whole window, no outstanding data would show it.
 
 use super::rtt::Rtt;
 use super::space::SendSpace;

@@ -1,4 +1,4 @@
-//! How much may be in the network: the congestion control, the use of its window, its reductions, and pacing.
+//! Limit of the data in the network: the congestion control, the use of its window, its reductions, and pacing.
 
 use super::extras::Extras;
 use super::losses::Losses;

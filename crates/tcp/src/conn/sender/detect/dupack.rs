@@ -1,4 +1,5 @@
-//! Duplicate ACKs (RFC 5681 §3.2): three of them prove a loss, or fewer if fewer can come (RFC 5827).
+//! Duplicate ACKs (RFC 5681 §3.2): three of them prove a loss, or fewer if the data in flight can cause only fewer
+//! (RFC 5827).
 
 use super::{AckFacts, Agreed, Config, Detect, Finding, NewReno, Recovery, Repair, Scoreboard, Timers, View};
 use crate::conn::sender::episode::DUP_THRESH;

@@ -69,28 +69,29 @@ pub(crate) enum Repair {
     AtOnce,
 }
 
-/// The contract of a detector. All but the first two have an answer that suits most.
+/// The contract of a detector. The first two methods are required. The others have defaults that suit most detectors.
 pub(crate) trait Detect {
-    /// An ACK was entered into the scoreboard: mark what it shows to be lost.
+    /// Marks the segments that an ACK shows to be lost. The scoreboard already contains the ACK.
     fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, timers: &mut Timers) -> Finding;
-    /// Returns the repair of its losses.
+    /// Returns the way in which its losses are repaired.
     fn repair(&self) -> Repair;
 
-    /// The receiver reports that [start, end) is missing.
+    /// Marks losses after the receiver reported [start, end) as missing.
     fn find_hole(&mut self, view: &View<'_>, hole: (u64, u64), board: &mut Scoreboard) -> Finding {
         let _ = (view, hole, board);
         Finding::default()
     }
-    /// The reordering timer expired.
+    /// Marks losses after the reordering timer expired.
     fn on_reorder_timer(&mut self, view: &View<'_>, board: &mut Scoreboard, timers: &mut Timers) -> Finding {
         let _ = (view, board, timers);
         Finding::default()
     }
-    /// Nodes of the network reported data up to `end` as corrupted: its loss is explained.
+    /// Notes that nodes of the network reported data up to `end` as corrupted, which explains its loss.
     fn on_report(&mut self, end: u64) {
         let _ = end;
     }
-    /// The retransmission timer expired: mark what that shows to be lost. With `forget_sacks` SACK information is void.
+    /// Marks the segments that an expired retransmission timer shows to be lost. With `forget_sacks`, SACK information
+    /// is void.
     fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, timers: &mut Timers) {
         let _ = (view, timers);
         board.mark(Evidence::Everything { forget_sacks });
@@ -113,11 +114,12 @@ pub(crate) trait Detect {
         let _ = timers;
     }
 
-    /// The segment that is retransmitted first, regardless of the window.
+    /// Returns the segment that is retransmitted first, regardless of the window.
     fn first(&self, board: &mut Scoreboard) -> Option<u64> {
         board.first_missing()
     }
-    /// Returns a retransmission for SACK recovery without known losses and without new data; true: it counts in pipe.
+    /// Returns a retransmission for SACK recovery if there are no known losses and no new data. The flag is true if it
+    /// counts in pipe.
     fn next_doubtful(&self, episode: &mut Episode, una: u64, board: &mut Scoreboard) -> Option<(u64, bool)> {
         let _ = (episode, una, board);
         None
@@ -126,7 +128,7 @@ pub(crate) trait Detect {
     fn is_duplicate(&self, facts: &AckFacts) -> bool {
         facts.newly_sacked > 0
     }
-    /// The ACK that follows reports these ranges, which are not entered.
+    /// Notes ranges in the report of the next ACK that the scoreboard does not enter.
     fn ignore(&mut self, ranges: &[(u64, u64)]) {
         let _ = ranges;
     }
@@ -134,32 +136,34 @@ pub(crate) trait Detect {
     fn counts_acks(&self) -> bool {
         false
     }
-    /// Bytes in the network, as recovery by SACK estimates them.
+    /// Returns the bytes in the network, by the estimate of SACK recovery.
     fn pipe(&self, board: &Scoreboard) -> u64 {
         board.pipe()
     }
-    /// Recovery by SACK sent `len` bytes in the room that its window has.
+    /// Notes that SACK recovery sent `len` bytes within its window.
     fn on_selective_sent(&mut self, len: u64) {
         let _ = len;
     }
-    /// Bytes beyond SND.UNA that arrived according to duplicate ACKs, where repair is independent of the window.
+    /// Returns the bytes beyond SND.UNA that arrived according to duplicate ACKs, if repair is independent of the
+    /// window.
     fn delivered_beyond(&self) -> Option<u64> {
         None
     }
-    /// Reaction of fast recovery to partial ACKs; `None`: it ends (RFC 5681).
+    /// Returns the reaction of fast recovery to partial ACKs; `None` if a partial ACK ends recovery (RFC 5681).
     fn newreno(&self) -> Option<NewReno> {
         None
     }
-    /// ACKs of new data grow the window also in recovery.
+    /// Whether ACKs of new data grow the window in recovery, too.
     fn grows_in_recovery(&self) -> bool {
         false
     }
 
-    /// Whether it needs to know in detail what each ACK delivered, and in the order of time. Never changes.
+    /// Whether it needs the details of the data that each ACK delivered, and in which order. Never changes.
     fn needs_detail(&self) -> Option<InOrderOfTime> {
         None
     }
-    /// The smallest round-trip time it has seen: an ACK of a retransmission that comes sooner is of the original.
+    /// Returns its smallest round-trip time. An ACK that comes sooner after a retransmission is of the original
+    /// segment.
     fn min_rtt(&self) -> Duration {
         Duration::ZERO
     }
@@ -169,18 +173,19 @@ pub(crate) trait Detect {
         true
     }
 
-    /// An ACK was answered, or new data left: schedule a probe. Returns where a loss was that a probe has repaired.
+    /// Schedules a probe, after an ACK was answered or new data left. Returns the place of a loss that a probe has
+    /// repaired.
     fn after_ack(&mut self, view: &View<'_>, facts: &AckFacts, board: &Scoreboard, timers: &mut Timers) -> Option<u64> {
         let _ = (view, facts, board, timers);
         None
     }
     /// The probe timeout expired.
     fn on_probe_timer(&mut self) {}
-    /// Whether a probe is due; it is not after this.
+    /// Takes the due probe: returns whether one was due, and clears it.
     fn take_probe(&mut self) -> bool {
         false
     }
-    /// A probe left: a new segment that ends at `end`, or the last one again.
+    /// Notes that a probe left: a new segment that ends at `end`, or a copy of the last segment.
     fn on_probe_sent(&mut self, end: u64, is_retrans: bool, timers: &mut Timers) {
         let _ = (end, is_retrans, timers);
     }

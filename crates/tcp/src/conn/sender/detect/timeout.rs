@@ -1,4 +1,4 @@
-//! Duplicate ACKs mean nothing; only the retransmission timer finds losses (TCPmin, Emmelmann).
+//! Finds losses by the retransmission timer only, and ignores duplicate ACKs (TCPmin, Emmelmann).
 
 use super::{AckFacts, Agreed, Config, Detect, Finding, Repair, Scoreboard, Timers, View};
 

@@ -1,4 +1,4 @@
-//! Which of the segments that an ACK covers give a round-trip sample.
+//! Send times of the segments that an ACK delivers, for round-trip samples.
 
 use super::{Sent, SACKED};
 use bentpipe_units::Time;

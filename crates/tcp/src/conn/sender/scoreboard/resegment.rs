@@ -1,4 +1,4 @@
-//! Another segment size.
+//! Splits outstanding segments for a smaller segment size.
 
 use super::{Scoreboard, Sent, SACKED};
 
