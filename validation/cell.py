@@ -27,6 +27,13 @@ ENOUGH = 500
 LAGS = (1, 2, 8)
 """Lags of the correlation, in pings: neighbours are 13 ms apart on average."""
 
+FRAME_S = 1 / 750
+PERIOD_MAX = 80
+PARTS = 12
+OUTLIER_MS = 15.0
+USERS = range(51, 61)
+"""Periods that are found often, in frames."""
+
 CELLS: dict[str, dict[str, object]] = {
     "turn = 5": {},
     "turn = 1, 12 slots": {"medium.up.turn": 1, "medium.up.slots": 12},
@@ -71,14 +78,41 @@ def figures(times: starlink.Reals, rtt_ms: starlink.Reals) -> dict[str, float]:
     return dict(zip(names, np.median(rows, axis=0).tolist(), strict=True))
 
 
+def periods(times: starlink.Reals, rtt_ms: starlink.Reals) -> list[int]:
+    """The period of each slot in frames: the mean round trip of each twelfth of it explains most of the variance."""
+    slots, since = np.floor((times - starlink.PHASE_S) / starlink.SLOT_S), (times - starlink.PHASE_S) % starlink.SLOT_S
+    usual = (since > AFTER_S) & (since < starlink.SLOT_S - BEFORE_S) & np.isfinite(rtt_ms)
+    found = []
+    for slot in np.unique(slots):
+        here = usual & (slots == slot)
+        if here.sum() < ENOUGH:
+            continue
+        rest = np.clip(rtt_ms[here] - np.median(rtt_ms[here]), -OUTLIER_MS, OUTLIER_MS)
+        rest -= rest.mean()
+        explained = {}
+        for frames in range(2, PERIOD_MAX + 1):
+            parts = (times[here] / (frames * FRAME_S) % 1 * PARTS).astype(int)
+            counts, sums = np.bincount(parts, minlength=PARTS), np.bincount(parts, rest, minlength=PARTS)
+            explained[frames] = float((sums**2 / np.maximum(counts, 1)).sum())
+        found.append(max(explained, key=lambda frames: explained[frames]))
+    return found
+
+
 def main() -> None:
     """Print a row for each trace, and for each cell with its pings."""
     kept.begin(__doc__, "FOLDER")
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else starlink.TRACES
     print("| | p50 - p5, ms | p95 - p5, ms | " + " | ".join(f"lag {lag}" for lag in LAGS) + " |")
     print("|---|" + "---:|" * (2 + len(LAGS)))
+    repeats = []
     for name in NAMES:
         times, rtt_ms = sent(*starlink.trace(folder / f"leolive-ping10ms-bentpipe-victoria-{name}.csv.xz"))
+        shuffled = np.random.default_rng(1).permutation(rtt_ms)
+        found, chance = periods(times, rtt_ms), periods(times, shuffled)
+        count, by_chance = (sum(frames in USERS for frames in each) for each in (found, chance))
+        repeats.append(
+            f"Trace {name}: {count} of {len(found)} slots repeat after 51 to 60 frames, {by_chance} if shuffled"
+        )
         rows = {f"trace {name}": figures(times, rtt_ms)}
         rows |= {f"its pings, {cell}": figures(times, through(times, sets)) for cell, sets in CELLS.items()}
         for title, row in rows.items():
@@ -87,6 +121,7 @@ def main() -> None:
                 + " | ".join(f"{value:.{1 if key[0] == 'p' else 2}f}" for key, value in row.items())
                 + " |"
             )
+    print("", *repeats, sep="\n")
 
 
 if __name__ == "__main__":
