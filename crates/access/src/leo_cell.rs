@@ -11,6 +11,10 @@ pub struct LeoCell {
     pub frame: Duration,
     /// Slots of a frame.
     pub slots: u32,
+    /// Frames from one turn of a user to its next.
+    pub turn: u32,
+    /// Frames from one request of a terminal to its next.
+    pub requests: u32,
     /// Time from reading requests to sending the plan, c.
     pub control_delay: Duration,
     /// Factor on bytes asked for.
@@ -31,6 +35,8 @@ impl Default for LeoCell {
             rate: Rate::from_bps(300_000_000),
             frame: Duration::from_ps(1_333_333_333),
             slots: 12,
+            turn: 1,
+            requests: 1,
             control_delay: Duration::from_micros(500),
             overhead: 1.1,
             persistence: Duration::from_millis(1100),

@@ -95,6 +95,8 @@ pub(crate) struct Rules {
     evaluated: usize,
     /// Superframes from a request to its grant, R / T.
     pub(crate) round: u64,
+    /// Superframes that a grant may come after R, since the terminal waits for its turn.
+    turn: u64,
     /// Superframes after which a rate is renewed.
     renewal: u64,
     pub(crate) persistence: u64,
@@ -115,14 +117,20 @@ impl Rules {
             superframe_s: superframe.as_secs_f64(),
             evaluated: (evaluated as usize).clamp(1, 100_000),
             round,
+            turn: 0,
             renewal: superframes(persistence / 2),
             persistence: superframes(persistence),
         }
     }
 
-    /// Returns the superframes after the last request in which a terminal waits for a grant: R + 2 T.
+    /// Returns the rules of a medium in which a grant waits for the turn of its terminal, for this many superframes at most.
+    pub(crate) fn with_turn(self, turn: u64) -> Self {
+        Self { turn, ..self }
+    }
+
+    /// Returns the superframes after the last request in which a terminal waits for a grant: R + 2 T, and its turn.
     fn patience(&self) -> u64 {
-        self.round + 2
+        self.round + self.turn + 2
     }
 
     /// Returns the bytes that carry `bytes` of packets.

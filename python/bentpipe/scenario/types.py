@@ -4651,6 +4651,12 @@ class MediumLeoCell(_MediumLeoCellRequired, total=False):
     slots :
         Slots of a frame. Default: 12.
 
+    turn :
+        Frames from one turn of a user to its next. With 1, a user may have slots in each frame. Default: 1.
+
+    requests :
+        Frames from one request of a terminal to its next. Only for links that ask. Default: 1.
+
     controller :
         Node that makes the plans: the satellite, or the gateway. In `[sky]`, `{satellite}` is that of the medium.
 
@@ -4666,6 +4672,8 @@ class MediumLeoCell(_MediumLeoCellRequired, total=False):
 
     frame: str
     slots: int
+    turn: int
+    requests: int
     control_delay: str
     hands_over: bool
     others: Union[MediumLeoCellOthersActive, MediumLeoCellOthersPoints, MediumLeoCellOthersFile]

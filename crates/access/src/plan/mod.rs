@@ -94,6 +94,8 @@ pub(crate) struct Controller {
     /// Superframes between two control slots of a terminal, and superframes that a request is valid.
     control_every: Option<u64>,
     persistence: u64,
+    /// Superframes from one turn of a terminal to its next.
+    turn: u32,
     left: Left,
     /// Terminals that get slots without a request.
     standing: Set,
@@ -153,6 +155,7 @@ impl Controller {
             superframe_ps,
             control_every,
             persistence,
+            turn: 1,
             left,
             open: Set::of(terminals.len()),
             candidates: Candidates { ready: Set::of(terminals.len()), list: Vec::new(), known: 0, asking: Vec::new() },
@@ -163,6 +166,20 @@ impl Controller {
             total: Vec::new(),
             volume: Vec::new(),
             version: 1,
+        }
+    }
+
+    /// Returns the controller whose terminals have slots in one of `turn` superframes. Terminal n has its turn in superframe k
+    /// if `turn` divides n + k.
+    pub(crate) fn with_turn(self, turn: u32) -> Self {
+        Self { turn: turn.max(1), ..self }
+    }
+
+    /// Leaves the candidates that have their turn in a superframe.
+    fn take_turns(&mut self, governed: u64) {
+        let turn = u64::from(self.turn);
+        if turn > 1 {
+            self.candidates.list.retain(|&n| (u64::from(n) + governed) % turn == 0);
         }
     }
 
@@ -266,6 +283,7 @@ impl Controller {
         });
         self.grow_constant_rates();
         self.candidates.ready.list(self.due(governed), &mut self.candidates.list);
+        self.take_turns(governed);
         plan.grants.clear();
         if self.candidates.list.is_empty() {
             return;
@@ -276,6 +294,7 @@ impl Controller {
         self.turns.clear();
         self.turns.extend(self.candidates.list.iter().map(|&n| self.weights[n as usize]));
         self.candidates.list.extend(self.choices.len() as u32..all);
+        self.take_turns(governed);
         let count = self.candidates.list.len();
         self.turns.resize(count, 1);
         for slots in [&mut self.wants, &mut self.given, &mut self.control, &mut self.total] {
@@ -330,10 +349,13 @@ impl Controller {
         places.clear();
         let mut at = 0;
         for n in self.open.iter() {
-            while self.candidates.list[at] < n as u32 {
+            while self.candidates.list.get(at).is_some_and(|before| *before < n as u32) {
                 at += 1;
             }
-            places.push(at as u32);
+            // Others wait for their turn.
+            if self.candidates.list.get(at) == Some(&(n as u32)) {
+                places.push(at as u32);
+            }
         }
         places
     }

@@ -60,13 +60,13 @@ impl SlottedMedium {
             true => (
                 1 + grid.superframes_in(cell.to_controller),
                 grid.superframes_in(cell.control_delay + cell.to_terminal),
-                Asks::Always,
+                Asks::Each(cell.requests.max(1).into()),
             ),
             false => (1, 0, Asks::Never),
         };
         let persistence = cell.persistence;
         let rules = MfTdma { superframe: cell.frame, overhead: cell.overhead, persistence, ..MfTdma::default() };
-        let rules = Rules::new(&rules, to_plan + to_grant);
+        let rules = Rules::new(&rules, to_plan + to_grant).with_turn(u64::from(cell.turn.max(1)) - 1);
         let volume = Capacity { volume_based: true, ..Capacity::default() };
         let volumes: Vec<Terminal> = terminals
             .iter()
@@ -83,7 +83,8 @@ impl SlottedMedium {
             None,
             grid.superframes_in(persistence).max(1),
             Left::Unused,
-        );
+        )
+        .with_turn(cell.turn);
         let bursts = Bursts::Fixed(cell.payload());
         let base = Self::new(grid, bursts, asks, rules, controller, to_plan, to_grant, &volumes);
         Self { others: cell.others.as_ref().map(|others| Others::new(others, name, seed)), ..base }

@@ -42,8 +42,8 @@ pub(super) fn arrives(waveform: Option<Waveform>, es_n0_db: f64) -> bool {
 pub(super) enum Asks {
     /// In bursts, control slots and random bursts.
     InBursts,
-    /// In separate room in each superframe.
-    Always,
+    /// In separate room in one of so many superframes, spread over the terminals.
+    Each(u64),
     /// No requests: the controller sees the queues.
     Never,
 }

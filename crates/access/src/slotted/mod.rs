@@ -352,7 +352,7 @@ impl SlottedMedium {
     fn ask(&mut self, superframe: u64, n: usize, demand: &Demand, choice: Option<usize>) {
         let way = match self.asks {
             Asks::Never => return,
-            Asks::Always => Some(Way::Control),
+            Asks::Each(frames) => ((superframe + n as u64) % frames == 0).then_some(Way::Control),
             Asks::InBursts => self.members[n].opened.way(),
         };
         self.request(superframe, n, demand, choice, way);

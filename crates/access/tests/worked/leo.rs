@@ -83,6 +83,52 @@ fn an_upload_asks_and_a_download_is_seen() {
     }
 }
 
+/// With a turn in each n-th frame and a request in each m-th one: the next frame with a request, R, and the next turn after it.
+#[test]
+fn a_packet_waits_for_its_turn() {
+    for (is_up, turn, requests) in [(true, 8, 1), (true, 1, 6), (true, 8, 6), (true, 5, 3), (false, 8, 1)] {
+        let users = terminals(3, volume_based(RandomUse::None));
+        let cell = LeoCell { turn, requests, ..cell(None) };
+        let mut lab = Lab::new(SlottedMedium::leo_cell(&cell, &users, is_up, "cell", 1), 3, 0.0);
+        let mut apart: Vec<_> = ["a", "b", "c"].iter().map(|name| (Exponential::new(3, name), 0.0)).collect();
+        lab.run(seconds(300.0), |n| {
+            let (apart, at) = &mut apart[n];
+            *at += 0.1 + 0.1 * apart.draw();
+            Some((seconds(*at), 40))
+        });
+        let (frame, round) = (4.0 / 3.0, if is_up { 7 } else { 0 });
+        for n in 0..3 {
+            let next = |from: u64, every: u32| (from..).find(|at| (at + n) % u64::from(every) == 0).unwrap();
+            let all = u64::from(turn * requests);
+            let waits: Vec<u64> = (n..n + all).map(|came| next(next(came, requests) + round, turn) - came).collect();
+            let (sum, most) = (waits.iter().sum::<u64>(), waits.iter().max().unwrap());
+            let expected = frame * (sum as f64 / all as f64 + 0.5) + frame / 12.0;
+            let found = Waits::of(lab.left.iter().filter(|left| left.terminal as u64 == n).map(|left| left.wait));
+            assert!((found.mean() - expected).abs() < 0.3, "{turn}, {requests}: {} for {expected}", found.mean());
+            assert!(found.count() > 1000);
+            // At most three packets wait for the same frame.
+            let bound = frame * (*most as f64 + 1.0) + 3.0 * frame / 12.0 + 0.01;
+            assert!(found.quantile(1.0) <= bound, "{turn}, {requests}: {} above {bound}", found.quantile(1.0));
+        }
+    }
+}
+
+/// Eight frames to a turn, and 24 users: three share each frame of two slots, so each has a slot in two of three turns. A user
+/// that always has data has 1/24 of the cell.
+#[test]
+fn users_of_a_frame_share_it() {
+    let others = OtherUsers::Points { points: vec![(Time::ZERO, 23)], every: None };
+    let users = terminals(1, Access::default());
+    let cell = LeoCell { turn: 8, slots: 2, ..cell(Some(others)) };
+    for is_up in [true, false] {
+        let mut lab = Lab::new(SlottedMedium::leo_cell(&cell, &users, is_up, "cell", 1), 1, 0.0);
+        lab.run_greedy(seconds(60.0), 1_000_000);
+        let bytes: u64 = lab.left.iter().map(|left| u64::from(left.bytes)).sum();
+        let found = bytes as f64 * 8.0 / 60.0 / 36e6;
+        assert!((found * 24.0 - 1.0).abs() < 0.02, "{found}");
+    }
+}
+
 /// Down from 0.2 s to 3.5 s and again from 4 s on, between two transfers: as many grants and plans as with every frame.
 #[test]
 fn frames_pass_while_all_terminals_are_down() {

@@ -19,6 +19,10 @@ settings! {
         frame: Duration = Duration::from_ps(1_333_333_333), "Starlink: 750 frames a second, T. Humphreys et al. 2023";
         /// Slots of a frame.
         slots: u32 = 12, [1, 10_000], "reading: not published";
+        /// Frames from one turn of a user to its next. With 1, a user may have slots in each frame.
+        turn: u32 = 1, [1, 1000], "reading: not published";
+        /// Frames from one request of a terminal to its next. Only for links that ask.
+        requests: u32 = 1, [1, 1000], "reading: not published";
         /// Node that makes the plans: the satellite, or the gateway. In `[sky]`, `{satellite}` is that of
         /// the medium.
         controller: String;
@@ -87,6 +91,8 @@ impl LeoCell {
             rate: self.rate,
             frame: self.frame,
             slots: self.slots,
+            turn: self.turn,
+            requests: self.requests,
             control_delay: self.control_delay,
             to_controller: there,
             to_terminal: back,
@@ -100,10 +106,11 @@ impl LeoCell {
         self.parameters(Duration::ZERO, Duration::ZERO).payload()
     }
 
-    /// Returns the rate of all slots, which one user has alone, rounded down.
+    /// Returns the rate that one user has alone, that of all slots in its turns, rounded down.
     pub(crate) fn rate_alone(&self) -> Rate {
         let bits = 8 * u128::from(self.slots) * u128::from(self.payload());
-        let rate = bits * 1_000_000_000_000 / u128::from(self.frame.as_ps().max(1));
+        let turn = u128::from(self.frame.as_ps().max(1)) * u128::from(self.turn.max(1));
+        let rate = bits * 1_000_000_000_000 / turn;
         Rate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 }

@@ -127,8 +127,12 @@ impl NaiveCell {
         self.plan(frame, frame + to_grant);
         self.open(frame);
         if self.way.is_some() {
+            let requests = u64::from(self.cell.requests);
             for (user, demand) in demands.iter().enumerate().filter(|(_, demand)| demand.is_up) {
-                self.ask(frame, frame + to_plan, to_plan + to_grant, user, demand.backlog());
+                self.forget_old(frame, to_plan + to_grant, user);
+                if (user as u64 + frame) % requests == 0 {
+                    self.ask(frame, frame + to_plan, user, demand.backlog());
+                }
             }
         }
         for user in &mut self.users {
@@ -188,11 +192,18 @@ impl NaiveCell {
         let count = self.users.len() + others;
         let mut wants = vec![u64::MAX; count];
         let mut given = vec![0_u64; count];
-        for (user, want) in self.users.iter_mut().zip(&mut wants) {
+        for (number, (user, want)) in self.users.iter_mut().zip(&mut wants).enumerate() {
             if now >= user.until {
                 user.wanted = 0;
             }
-            *want = if user.is_up { user.wanted.div_ceil(self.payload).min(self.cell.slots.into()) } else { 0 };
+            let has_turn = (number as u64 + governed) % u64::from(self.cell.turn) == 0;
+            *want =
+                if user.is_up && has_turn { user.wanted.div_ceil(self.payload).min(self.cell.slots.into()) } else { 0 };
+        }
+        for other in self.users.len()..count {
+            if (other as u64 + governed) % u64::from(self.cell.turn) > 0 {
+                wants[other] = 0;
+            }
         }
         let first = governed as usize % count.max(1);
         let mut left = self.cell.slots;
@@ -227,12 +238,17 @@ impl NaiveCell {
         }
     }
 
-    /// Sends the request of a user for its waiting bytes, without those asked for before.
-    fn ask(&mut self, frame: u64, read: u64, round: u64, number: usize, backlog: u64) {
+    /// Forgets what a user asked for long ago, so that it asks for all that waits.
+    fn forget_old(&mut self, frame: u64, round: u64, number: usize) {
         let user = &mut self.users[number];
-        if user.asked > 0 && frame >= user.asked_at + round + 2 {
+        if user.asked > 0 && frame > user.asked_at + round + u64::from(self.cell.turn) {
             (user.asked, user.is_absolute) = (0, true);
         }
+    }
+
+    /// Sends the request of a user for its waiting bytes, without those asked for before.
+    fn ask(&mut self, frame: u64, read: u64, number: usize, backlog: u64) {
+        let user = &mut self.users[number];
         let missing = if backlog == 0 { 0 } else { with_overhead(backlog).saturating_sub(user.asked) };
         if missing == 0 {
             return;

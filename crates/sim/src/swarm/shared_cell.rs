@@ -47,6 +47,8 @@ pub(super) fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         rate: Rate::from_bps(*dice.pick(&[500_000, 2_000_000, 20_000_000])),
         frame: *dice.pick(&[Duration::from_ps(1_333_333_333), ms(5), ms(20)]),
         slots: *dice.pick(&[1, 2, 5]),
+        turn: *dice.pick(&[1, 1, 3]),
+        requests: *dice.pick(&[1, 1, 4]),
         controller: "n0".to_owned(),
         control_delay: *dice.pick(&[Duration::ZERO, Duration::from_micros(500), ms(7)]),
         hands_over: false,

@@ -89,6 +89,10 @@ pub(super) fn settled(medium: Medium, links: &[Link], members: &[LinkId], report
         let message = "has no effect: the links start at the controller, and send no requests";
         report.value(&key("control_delay"), message, "expected links to the controller, or no control_delay");
     }
+    if is_downward && cell.requests > 1 {
+        let message = "has no effect: the links start at the controller, and send no requests";
+        report.value(&key("requests"), message, "expected links to the controller, or no requests");
+    }
     let frames = |span: Duration| span.as_ps() / cell.frame.as_ps().max(1);
     let round = frames(medium.there).saturating_add(frames(medium.back)).saturating_add(frames(cell.control_delay));
     if !is_downward && round > ROUND_MAX {
@@ -169,7 +173,8 @@ count = 2
 
     #[test]
     fn what_is_read_is_written_back() {
-        for sets in [&[][..], &[("medium.up.others", "{ points = [['0 s', 3], ['2 s', 0]], every = '5 s' }")]] {
+        let turns = &[("medium.up.turn", "8"), ("medium.up.requests", "4")];
+        for sets in [&[][..], turns, &[("medium.up.others", "{ points = [['0 s', 3], ['2 s', 0]], every = '5 s' }")]] {
             let resolved = with(sets).unwrap();
             let text = resolved.to_toml();
             let again = from_toml(&text, "again", &[]).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
@@ -213,6 +218,7 @@ count = 2
                 "medium.down.control_delay = \"1 ms\" has no effect",
                 "links to the controller",
             ),
+            ("medium.down.requests".into(), "8", "medium.down.requests = 8 has no effect", "links to the controller"),
             ("medium.up.frame".into(), "'1 us'", "medium.up.frame = \"1 us\" is too short", "at least 100 us"),
             ("medium.up.rate".into(), "'1 Mbit/s'", "medium.up.rate = \"1 Mbit/s\" gives a slot 13 B", "16 B"),
             (
@@ -243,6 +249,10 @@ count = 2
         let link = resolved.scenario.links.iter().find(|link| link.name == "user1.forward").unwrap();
         let Queue::DropTail { limit: QueueLimit::Bytes(bytes) } = link.queue else { panic!("{:?}", link.queue) };
         assert!((bytes as f64 / (299.952e6 * 0.012 / 8.0) - 1.0).abs() < 1e-4, "{bytes}");
+        // In one of five frames, 59.990 Mbit/s.
+        let turns = with(&[("medium.down.turn", "5")]).unwrap();
+        let MediumKind::LeoCell(cell) = &turns.scenario.media[0].kind else { panic!() };
+        assert_eq!(cell.rate_alone().as_bps(), 59_990_400);
         let MediumKind::LeoCell(cell) = &resolved.scenario.media[1].kind else { panic!() };
         assert!(matches!(cell.others, Some(Others::Coming(_))));
     }
