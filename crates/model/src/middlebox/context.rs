@@ -151,6 +151,14 @@ pub struct Context<'a> {
     pub(crate) out: &'a mut Outbox,
 }
 
+impl<'a> Context<'a> {
+    /// Returns the context of one call of a middlebox. The network makes it.
+    #[inline]
+    pub fn new(now: Time, bodies: &'a mut Bodies, outlook: &'a mut dyn Outlook, out: &'a mut Outbox) -> Self {
+        Self { now, bodies, outlook, out }
+    }
+}
+
 impl Context<'_> {
     /// Forwards the packet in its direction.
     pub fn forward(&mut self, packet: Packet) {

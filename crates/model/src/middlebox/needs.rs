@@ -38,10 +38,10 @@ pub(crate) enum Effect {
 /// Value that a key must not have, although its type permits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsuitable {
-    pub(crate) key: &'static str,
+    pub key: &'static str,
     /// The fault: the end of a sentence that begins with the key and its value.
-    pub(crate) fault: &'static str,
-    pub(crate) expected: &'static str,
+    pub fault: &'static str,
+    pub expected: &'static str,
 }
 
 /// Returns the fault of a key if it has one.

@@ -14,11 +14,16 @@ pub struct Bodies {
     /// Parts of segments.
     pub(super) parts: Slab<Parts>,
     /// Parts of datagrams and messages.
-    pub loads: Slab<Load>,
+    pub(super) loads: Slab<Load>,
     pub(super) blocks: Slab<Block>,
 }
 
 impl Bodies {
+    /// Keeps what a datagram or a message carries. Returns its slot, which the packet names.
+    pub fn keep(&mut self, carried: Carried) -> u32 {
+        self.loads.insert(carried.into())
+    }
+
     /// Copies a packet with its parts.
     pub fn copy_of(&mut self, packet: &Packet) -> Packet {
         let body = match packet.body {
@@ -220,7 +225,7 @@ impl<T> Default for Slab<T> {
 
 impl<T> Slab<T> {
     #[inline]
-    pub fn insert(&mut self, value: T) -> u32 {
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = value;
             return slot;

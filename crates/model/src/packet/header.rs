@@ -115,13 +115,13 @@ const ECN_SHIFT: u8 = 4;
 /// Fields that all packets of an endpoint share.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
-    pub(crate) endpoint: EndpointId,
+    pub endpoint: EndpointId,
     /// Owner, made by [`Packet::owner`] of a lane and a connection.
     pub owner: u64,
     /// Index of the first hop in the network's hops.
-    pub(crate) first_hop: u32,
+    pub first_hop: u32,
     /// Class of the flow.
-    pub(crate) class: u8,
+    pub class: u8,
 }
 
 #[cfg(test)]

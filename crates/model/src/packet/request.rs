@@ -6,11 +6,11 @@ use crate::ids::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Node that has the object, and its number there.
-    pub(crate) object: (NodeId, u64),
+    pub object: (NodeId, u64),
     /// Bytes of the response.
     pub size: u64,
     /// Bytes of the request.
     pub bytes: u64,
     /// Bytes that the opener has sent at the end of the request, of all requests of its connection.
-    pub(crate) asked: u64,
+    pub asked: u64,
 }

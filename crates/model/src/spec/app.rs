@@ -6,9 +6,9 @@ mod page;
 mod probe;
 
 pub use carousel::Carousel;
-pub(crate) use carousel::Layout;
+pub use carousel::Layout;
 pub use datagrams::{Content, Datagrams, Gaps};
-pub(crate) use datagrams::{ALC_HEADER, RTP_HEADER};
+pub use datagrams::{ALC_HEADER, RTP_HEADER};
 pub use page::{Page, PageModel, PageObject, PageRecord, Recorded};
 pub use probe::{ProbeTimes, Probing};
 
@@ -204,16 +204,16 @@ trait Facts {
 }
 
 /// Share of a flow in the capacity of its path, for the estimate of its packets.
-pub(crate) struct Capacity {
+pub struct Capacity {
     /// Duration of the run in seconds.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// Least round-trip time in seconds.
-    pub(crate) rtt_s: f64,
+    pub rtt_s: f64,
     /// Rate in bit/s.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// Full packets in the run, at most.
-    pub(crate) packets: f64,
-    pub(crate) smss: u32,
+    pub packets: f64,
+    pub smss: u32,
 }
 
 impl Capacity {

@@ -166,7 +166,7 @@ pub struct Coded {
 
 /// Rate, delay and errors that packets meet on a coded link.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Meets {
+pub struct Meets {
     pub rate: Profile<Rate>,
     pub delay: Profile<Duration>,
     pub error: ErrorModel,

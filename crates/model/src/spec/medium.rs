@@ -49,7 +49,7 @@ impl Terminal {
 
 /// Signal that a link in a medium needs so that it can send with any waveform.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct NeededSignal {
+pub struct NeededSignal {
     /// Threshold of the most robust waveform, or of the constant one, in dB.
     pub(crate) threshold_db: f64,
     /// Margin above it, in dB.
@@ -61,7 +61,7 @@ impl NeededSignal {
     pub(crate) const NONE: Self = Self { threshold_db: f64::NEG_INFINITY, margin_db: 0.0 };
 
     /// Whether a signal in dB is enough, as the controller computes it.
-    pub(crate) fn is_met(&self, es_n0_db: f64) -> bool {
+    pub fn is_met(&self, es_n0_db: f64) -> bool {
         es_n0_db - self.margin_db >= self.threshold_db
     }
 }

@@ -220,8 +220,8 @@ pub struct Dp2Control {
     pub target: Duration,
     pub update: Duration,
     /// Weights of the distance from the target and of the change, per second.
-    pub(crate) alpha: f64,
-    pub(crate) beta: f64,
+    pub alpha: f64,
+    pub beta: f64,
 }
 
 impl DualPi2 {

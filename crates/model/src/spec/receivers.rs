@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// The receiver whose packets are copied.
-    pub(crate) of: FlowId,
+    pub of: FlowId,
     /// Links that both routes share, count.
     pub after: usize,
     /// The receiver of the copy.
     pub to: FlowId,
     /// The carrier, if `to` receives the frames of another receiver's packet, which is the first on this carrier.
-    pub(crate) frames_of: Option<(MediumId, FlowId)>,
+    pub frames_of: Option<(MediumId, FlowId)>,
 }
 
 /// A node of the tree: the first receiver whose route leads here, and the next ones, by link.

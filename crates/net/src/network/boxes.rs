@@ -287,7 +287,7 @@ impl Boxes {
         let middlebox = &mut self.nodes[node].boxes[position];
         let owed = (given + middlebox.held()) as i64;
         self.outbox.returned = 0;
-        let answer = act(middlebox, &mut Context { now, bodies, outlook, out: &mut self.outbox });
+        let answer = act(middlebox, &mut Context::new(now, bodies, outlook, &mut self.outbox));
         let held = middlebox.held();
         let accounted = held as i64 + self.outbox.returned;
         if accounted != owed {

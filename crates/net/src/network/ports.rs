@@ -223,7 +223,7 @@ impl Network {
         let (Ok(len), true) = (payload, (takes.0..=takes.1).contains(&size)) else {
             return Err(Refused::Size { size, takes });
         };
-        let body = self.motion.ends.bodies.loads.insert(Carried::Bytes { entered: at, bytes }.into());
+        let body = self.motion.ends.bodies.keep(Carried::Bytes { entered: at, bytes });
         let packet = Packet::foreign(path, len, header_len, body).in_class(class);
         self.motion.ends.traffic.enter_later(at, flow, packet);
         self.motion.ends.rearm_flow(flow, &mut self.motion.schedule);

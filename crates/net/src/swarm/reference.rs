@@ -42,7 +42,7 @@ pub(crate) fn run(
     own.for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
     for &(at, path, size) in entering {
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
-        let body = reference.bodies.loads.insert(carried.into());
+        let body = reference.bodies.keep(carried);
         let len = size as u16 - u16::from(HEADER_LEN);
         let packet = Packet::foreign(path, len, HEADER_LEN, body).in_class(scenario.lanes[path.lane()].class);
         let flow = scenario.lanes[path.lane()].flow;
@@ -508,7 +508,7 @@ impl<'a> Reference<'a> {
         let mut out = Outbox::default();
         let Self { now, nodes, links, routes, scenario, traffic, bodies, .. } = self;
         let mut outlook = NaiveOutlook { now: *now, node, links, routes, scenario, traffic };
-        let mut context = Context { now: *now, bodies, outlook: &mut outlook, out: &mut out };
+        let mut context = Context::new(*now, bodies, &mut outlook, &mut out);
         let answer = act(&mut nodes[node][position], &mut context);
         self.carry_out(node, position, out);
         answer

@@ -136,7 +136,7 @@ impl Traffic {
     pub(crate) fn engine_packet(&mut self, now: Time, endpoint: EndpointId, bodies: &mut Bodies) -> Option<Packet> {
         let mut bytes = Vec::new();
         let sent = self.engine(endpoint)?.ends[endpoint.side()].engine.poll_transmit(now, &mut bytes)?;
-        let body = bodies.loads.insert(Carried::Bytes { entered: now, bytes: bytes.into() }.into());
+        let body = bodies.keep(Carried::Bytes { entered: now, bytes: bytes.into() });
         Some(self.hosts[endpoint].engine_packet(now, sent, body))
     }
 

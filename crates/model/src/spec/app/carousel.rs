@@ -26,7 +26,7 @@ impl Carousel {
 /// A file in blocks. In a round, each block sends one packet after the other blocks have, so that losses in a row are of
 /// different blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     blocks: u64,
     /// Packets of a block, without those for repair.
     shorter: u64,
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// Returns the block of a packet of a round.
-    pub(crate) const fn block_of(&self, place: u64) -> u64 {
+    pub const fn block_of(&self, place: u64) -> u64 {
         let even = self.blocks * (self.shorter + self.repair);
         if place < even {
             place % self.blocks

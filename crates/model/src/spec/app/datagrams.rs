@@ -61,11 +61,11 @@ impl Datagrams {
 }
 
 /// Bytes of the header of RTP (RFC 3550 §5.1).
-pub(crate) const RTP_HEADER: u16 = 12;
+pub const RTP_HEADER: u16 = 12;
 
 /// Bytes of the headers of ALC (RFC 5775): an LCT header with session and object of 16 bits (RFC 5651 §5.1), and the block
 /// and the number of the packet in it (RFC 5510 §4.1).
-pub(crate) const ALC_HEADER: u16 = 16;
+pub const ALC_HEADER: u16 = 16;
 
 /// Times of datagrams. Rates are of payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
