@@ -138,6 +138,7 @@ impl EndpointId {
         [Self::opener(slot), Self::listener(slot)]
     }
 
+    /// Returns its slot in the pool.
     #[inline]
     pub const fn slot(self) -> usize {
         (self.0 / 2) as usize
@@ -149,6 +150,7 @@ impl EndpointId {
         (self.0 % 2) as usize
     }
 
+    /// Whether it opens the connection.
     #[inline]
     pub const fn is_opener(self) -> bool {
         self.0 % 2 == 0

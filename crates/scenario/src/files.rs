@@ -1,8 +1,8 @@
 //! External parts of a scenario: traces in files beside it, and the caller's congestion controls, middleboxes and
 //! schedulers.
 
-use bentpipe_model::middlebox::OwnConfig;
 use bentpipe_cc::{CcKind, CustomCc};
+use bentpipe_model::middlebox::OwnConfig;
 use bentpipe_tcp::multi::OwnScheduler;
 use std::fs::File;
 use std::io::Read;

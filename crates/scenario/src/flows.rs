@@ -6,7 +6,9 @@ use super::report::{path, Report};
 use super::route::base_rtt;
 use super::ways::Way;
 use bentpipe_model::ids::{FlowId, LaneId, LinkId, NodeId};
-use bentpipe_model::spec::{full_segment, App, Buffers, Flow, Lane, Like, Link, Multi, Quic, Reader, Start, Subflow, Transport};
+use bentpipe_model::spec::{
+    full_segment, App, Buffers, Flow, Lane, Like, Link, Multi, Quic, Reader, Start, Subflow, Transport,
+};
 use bentpipe_tcp::multi::MultiConfig;
 use bentpipe_tcp::{Config, BDP};
 use bentpipe_units::{Duration, Rate};

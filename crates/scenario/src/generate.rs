@@ -2,9 +2,9 @@
 
 use super::alternatives::{alternatives, Alternative};
 use super::schema::{table, to_json};
+use bentpipe_cc::CcKind;
 use bentpipe_model::middlebox::MiddleboxConfig;
 use bentpipe_model::spec::Like;
-use bentpipe_cc::CcKind;
 use bentpipe_tcp::multi::SchedulerKind;
 use bentpipe_units::settings::{Absent, HostDefault, HostDefaults, Key, Shape, Table, Value};
 use bentpipe_units::Word;

@@ -5,8 +5,8 @@
 
 use super::transports::tables_of;
 use super::tree::{Place, Tree, Value};
-use bentpipe_model::spec::{Buffers, Like};
 use bentpipe_cc::CcKind;
+use bentpipe_model::spec::{Buffers, Like};
 use bentpipe_tcp::{EcnConfig, Recovery, SackEvidence};
 use bentpipe_units::Word;
 use std::collections::BTreeMap;

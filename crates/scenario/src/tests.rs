@@ -1,8 +1,8 @@
 //! Scenarios from text to meaning and back, and every kind of mistake.
 
 use super::*;
-use bentpipe_model::ids::LinkId;
 use bentpipe_cc::CcKind;
+use bentpipe_model::ids::LinkId;
 use bentpipe_tcp::{ClockPhase, Config, InitialSsthresh, Recovery};
 use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;

@@ -6,6 +6,7 @@ use bentpipe_sim::middlebox::{Context, Middlebox};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::{Network, Packet};
+use bentpipe_tcp::Flags;
 use std::sync::{Arc, Mutex};
 
 /// A slow link between `b` and `c`, packets of 60 B of data, through nodes in alphabetical order.
@@ -104,15 +105,16 @@ struct Drops {
 
 impl Middlebox for Drops {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let Some(compressed) = cx.bodies.compressed(&packet).filter(|_| !packet.is_to_sender()) else {
+        // SYN and FIN pass as they are.
+        if packet.is_to_sender() || packet.header_flags().has_any(Flags::SYN.with(Flags::FIN)) {
             return cx.forward(packet);
-        };
+        }
         self.data += 1;
         let mut behind = self.behind.lock().unwrap();
         if self.data == 500 {
             return cx.drop(packet, Cause::Policy);
         }
-        behind.1 |= self.data > 500 && compressed.before.is_none();
+        behind.1 |= self.data > 500 && packet.header_len >= 40;
         behind.0 += u64::from(self.data > 500 && !behind.1);
         cx.forward(packet);
     }
@@ -141,9 +143,8 @@ fn one_loss_is_a_timeout_with_vj_and_a_fast_retransmission_with_rohc() {
 }
 
 fn assert_refused(nodes: &[(&str, &str)], expected: &[&str]) {
-    let tables = nodes
-        .iter()
-        .map(|(node, keys)| format!("[node.{node}]\nmiddlebox = [{{ kind = \"compress\", {keys} }}]\n"));
+    let tables =
+        nodes.iter().map(|(node, keys)| format!("[node.{node}]\nmiddlebox = [{{ kind = \"compress\", {keys} }}]\n"));
     let text = format!("{PATH}{}", tables.collect::<String>());
     let found = from_toml(&text, "test", &[]).expect_err("it is accepted").to_string();
     assert!(expected.iter().all(|part| found.contains(part)), "{expected:?} in:\n{found}");

@@ -149,9 +149,6 @@ fn queues_far_from_the_bdp_of_their_path_have_a_hint() {
     ] {
         let found = hints("", queue, flow);
         let first = found.first().map_or("", String::as_str);
-        assert!(
-            first.starts_with(expected) && first.is_empty() == expected.is_empty(),
-            "{queue} {flow}: {found:?}"
-        );
+        assert!(first.starts_with(expected) && first.is_empty() == expected.is_empty(), "{queue} {flow}: {found:?}");
     }
 }

@@ -13,6 +13,7 @@ mod compress;
 mod critical_path;
 mod defaults;
 mod determinism;
+mod elements;
 mod ends;
 mod erasure;
 mod every;

@@ -84,18 +84,14 @@ fn a_constant_waveform_above_the_signal_is_noted() {
     let down = "MODCOD 32APSK 9/10 of medium \"down\" is above the signal of \"user1.forward\" (and 1 more)";
     let cases: &[(Sets<'_>, String)] = &[
         (&[("medium.up.waveform", "12")], format!("{up}: it needs 12.56 dB, and has 9 dB from 0 s on")),
-        (
-            &[("medium.down.modcod", "'32APSK 9/10'")],
-            format!("{down}: it needs 16.05 dB, and has 13 dB from 0 s on"),
-        ),
+        (&[("medium.down.modcod", "'32APSK 9/10'")], format!("{down}: it needs 16.05 dB, and has 13 dB from 0 s on")),
     ];
     for (sets, expected) in cases {
         assert_eq!(notes(sets), std::slice::from_ref(expected), "{sets:?}");
     }
     assert_eq!(notes(&[("medium.up.waveform", "12"), (UP, "'12.56 dB'")]), [""; 0]);
     // Half of the bursts are lost 0.2 dB below the threshold.
-    let slope =
-        |signal| notes(&[("medium.up.waveform", "12"), ("medium.up.losses", "'slope'"), (UP, signal)]).len();
+    let slope = |signal| notes(&[("medium.up.waveform", "12"), ("medium.up.losses", "'slope'"), (UP, signal)]).len();
     assert_eq!([slope("'12.37 dB'"), slope("'12.35 dB'")], [0, 1]);
 }
 
@@ -114,10 +110,7 @@ fn grants_after_the_end_are_noted() {
             &[("medium.up.control_delay", "'100 s'")],
             format!("{late}: the first leaves at 1.007 s, and its grant takes 100.5675 s"),
         ),
-        (
-            &[("medium.up.superframe", "'10 s'")],
-            format!("{late}: the first leaves at 10 s, and its grant takes 30 s"),
-        ),
+        (&[("medium.up.superframe", "'10 s'")], format!("{late}: the first leaves at 10 s, and its grant takes 30 s")),
     ];
     for (sets, expected) in cases {
         assert_eq!(notes(sets), std::slice::from_ref(expected), "{sets:?}");
@@ -141,10 +134,7 @@ fn a_target_below_the_wait_for_a_grant_is_noted() {
     }
     assert_eq!(notes(&[(queue, "{ kind = 'fq-codel', target = '600 ms', interval = '2 s' }")]), [""; 0]);
     assert_eq!(notes(&[("link.user.forward.queue", "'fq-codel'")]), [""; 0]);
-    assert_eq!(
-        notes(&[(queue, "'fq-codel'"), ("link.user.reverse.access", "{ constant = '16 kbit/s' }")]),
-        [""; 0]
-    );
+    assert_eq!(notes(&[(queue, "'fq-codel'"), ("link.user.reverse.access", "{ constant = '16 kbit/s' }")]), [""; 0]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What of a scenario is random.
 
-use super::Randomness;
-use bentpipe_sim::scenario::from_toml;
-use bentpipe_sim::spec::{ErrorModel, ErrorUnit};
 use bentpipe_cc::CustomCc;
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::spec::Randomness;
+use bentpipe_sim::spec::{ErrorModel, ErrorUnit};
 
 fn is_random(tcp: &str, link: &str, flow: &str, more: &str) -> bool {
     let text = format!(

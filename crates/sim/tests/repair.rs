@@ -103,13 +103,17 @@ fn the_residual_loss_of_an_mds_code_is_that_of_the_closed_form() {
     }
 }
 
+/// The probability that a Raptor code fails with this many packets beyond those of its block (Luby et al. 2007).
+fn failure(beyond: u16) -> f64 {
+    0.85 * 0.567_f64.powi(beyond.into())
+}
+
 #[test]
 fn the_residual_loss_of_a_rateless_code_is_that_of_its_failure_model() {
     let (k, repair, p) = (10, 6, 0.2);
     let fails = |arrived: u32| if arrived < k { 1.0 } else { failure((arrived - k) as u16) };
     let encoder = format!("code = \"rateless\", k = {k}, repair = {repair}");
     assert_residual(&run(&encoder, "", p, &[], Vec::new()), k, lost_of_block(k, repair, p, fails));
-    assert!((failure(0) - 0.85).abs() < 1e-12 && (failure(2) - 0.273_26).abs() < 1e-4);
 }
 
 #[test]
@@ -186,8 +190,7 @@ fn nothing_is_made_again_of_repair_packets_that_never_arrived() {
 
 #[test]
 fn in_order_nothing_overtakes_and_at_once_what_is_made_again_is_late() {
-    let reorders =
-        ("node.b.middlebox", "[{ kind = \"impair\", duplicate = 0.02, reorder = 0.05, hold = \"20 ms\" }]");
+    let reorders = ("node.b.middlebox", "[{ kind = \"impair\", duplicate = 0.02, reorder = 0.05, hold = \"20 ms\" }]");
     let base = ("duration", "\"30 s\"");
     let plain: &[_] = &[base];
     for (order, sets, is_sorted) in

@@ -10,10 +10,10 @@
 
 use bentpipe_sim::dictionary::Cause;
 use bentpipe_sim::ids::{LaneId, NodeId};
+use bentpipe_sim::middlebox::{Context, Middlebox, MiddleboxConfig};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::spec::Scenario;
-use bentpipe_sim::middlebox::{Context, Middlebox, MiddleboxConfig};
 use bentpipe_sim::{Network, Packet};
 use bentpipe_tcp::Flags;
 use std::sync::Arc;

@@ -104,10 +104,12 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// Takes all actions.
     pub fn take(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 
+    /// Takes the memory of spent actions back, to reuse it.
     pub fn give_back(&mut self, mut spent: Vec<Action>) {
         if self.actions.is_empty() {
             spent.clear();
@@ -238,7 +240,7 @@ impl Context<'_> {
     /// `header_len` of its bytes are headers.
     pub fn emit_bytes(&mut self, packet: &Packet, is_back: bool, header_len: u8, bytes: Vec<u8>) {
         let len = bytes.len().saturating_sub(header_len.into()).try_into().unwrap_or(u16::MAX);
-        let body = self.bodies.loads.insert(Carried::Bytes { entered: self.now, bytes: bytes.into() }.into());
+        let body = self.bodies.keep(Carried::Bytes { entered: self.now, bytes: bytes.into() });
         let path = if is_back { packet.path().reverse() } else { packet.path() };
         self.emit(Packet::foreign(path, len, header_len, body).in_class(packet.class));
     }

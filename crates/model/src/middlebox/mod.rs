@@ -64,9 +64,9 @@ mod acks {
 
 pub use acks::filter::{replace_waiting, AckFilter, AckFilterConfig, Place};
 pub use acks::reconstruct::{AckReconstruct, AckReconstructConfig};
-pub(crate) use coding::compress::Compress;
+pub use coding::compress::Compress;
 pub use coding::compress::{CompressConfig, HeaderScheme, PackRole};
-pub(crate) use coding::erasure::Erasure;
+pub use coding::erasure::Erasure;
 pub use coding::erasure::{CodeOrder, CodeRole, ErasureCode, ErasureConfig};
 #[cfg(test)]
 pub(crate) use context::Bench;
@@ -82,7 +82,7 @@ pub use proxy::snoop::{Snoop, SnoopConfig};
 pub use proxy::splice::{Accept, Carrier, Splicer, SplitConfig, LISTENER, OPENER};
 pub use proxy::split::Split;
 pub use proxy::spoof::{Spoof, SpoofConfig};
-pub(crate) use reports::been::Been;
+pub use reports::been::Been;
 pub use reports::been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
 pub use reports::dpsm::{Dpsm, DpsmConfig};
 pub use reports::eln::{Eln, ElnConfig};

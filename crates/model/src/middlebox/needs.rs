@@ -38,9 +38,11 @@ pub(crate) enum Effect {
 /// Value that a key must not have, although its type permits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsuitable {
+    /// The key.
     pub key: &'static str,
     /// The fault: the end of a sentence that begins with the key and its value.
     pub fault: &'static str,
+    /// What it may have.
     pub expected: &'static str,
 }
 

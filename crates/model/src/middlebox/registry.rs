@@ -122,7 +122,7 @@ macro_rules! registry {
         #[allow(clippy::large_enum_variant)]
         #[derive(Debug)]
         pub enum AnyMiddlebox {
-            $($kind($type),)+
+            $(#[doc = concat!("`", $name, "`.")] $kind($type),)+
         }
 
         impl AnyMiddlebox {

@@ -90,8 +90,7 @@ impl Bodies {
     }
 
     /// Returns the number of held blocks.
-    #[cfg(test)]
-    pub(crate) fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         self.blocks.in_use()
     }
 }

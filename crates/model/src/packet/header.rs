@@ -19,9 +19,11 @@ pub struct Packet {
     pub(super) owner: u32,
     /// Slot of its session, or [`SLOTS`] without one. Its [`PacketKind`], [`MADE`] and the upper half of its owner are above.
     pub(crate) session: u32,
+    /// Sequence number of a segment.
     pub seq: Seq,
     /// Slot of its rare parts; [`NO_BODY`] without any.
     pub body: u32,
+    /// Acknowledged number of a segment.
     pub ack: Seq,
     /// Payload bytes.
     pub len: u16,
@@ -115,6 +117,7 @@ const ECN_SHIFT: u8 = 4;
 /// Fields that all packets of an endpoint share.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
+    /// The endpoint.
     pub endpoint: EndpointId,
     /// Owner, made by [`Packet::owner`] of a lane and a connection.
     pub owner: u64,
@@ -124,10 +127,9 @@ pub struct Origin {
     pub class: u8,
 }
 
-#[cfg(test)]
 impl Origin {
     /// In class 0, at the first of all hops.
-    pub(crate) fn of(endpoint: EndpointId, owner: u64) -> Self {
+    pub fn of(endpoint: EndpointId, owner: u64) -> Self {
         Self { endpoint, owner, first_hop: 0, class: 0 }
     }
 }

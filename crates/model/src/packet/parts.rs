@@ -139,7 +139,12 @@ impl Records {
 #[derive(Clone, Debug)]
 pub enum Carried {
     /// Bytes from a port, given at this instant. Empty where the content does not matter.
-    Bytes { entered: Time, bytes: Box<[u8]> },
+    Bytes {
+        /// When they entered.
+        entered: Time,
+        /// The bytes.
+        bytes: Box<[u8]>,
+    },
     /// Message of a middlebox.
     Message(Message),
 }
@@ -195,7 +200,9 @@ impl Message {
 /// Endpoint of a connection, valid while it exists: its slot may be reused while a message is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipient {
+    /// The endpoint.
     pub endpoint: EndpointId,
+    /// Owner of its packets while this connection exists.
     pub owner: u64,
 }
 

@@ -213,6 +213,7 @@ pub struct Capacity {
     pub rate: f64,
     /// Full packets in the run, at most.
     pub packets: f64,
+    /// Payload bytes of a full packet.
     pub smss: u32,
 }
 

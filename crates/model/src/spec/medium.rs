@@ -7,7 +7,6 @@ use super::{LeoCell, Losses, Profile, Tdm};
 use crate::ids::{MediumId, NodeId};
 use bentpipe_access::{Access, Adaptation, BurstLength, Capacity, Free, Grid, RandomUse, Waveform, CLASSES};
 use bentpipe_units::settings::{Baud, Chance, Level};
-#[cfg(test)]
 use bentpipe_units::settings::{Fields, Settings, Typed};
 use bentpipe_units::{amounts, kinds, settings, Duration, Rate, Time};
 
@@ -413,8 +412,7 @@ impl ControlInterval {
 
 impl MfTdma {
     /// Returns a medium of one carrier of 1 Mbaud with default keys and the controller at this node.
-    #[cfg(test)]
-    pub(crate) fn named(controller: &str) -> Self {
+    pub fn named(controller: &str) -> Self {
         let mut keys = Fields::default();
         keys.put("symbol_rate", Typed::write(&Baud(1e6)));
         keys.put("carriers", 1_u32.write());

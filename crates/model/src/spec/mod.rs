@@ -29,7 +29,7 @@ pub use channel::rounds;
 pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub use coding::{Combiner, SignalOverTime};
-pub use error::{loss_in_blocks, };
+pub use error::loss_in_blocks;
 pub(crate) use error::BLOCK_BITS;
 pub use error::{Bursts, Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub use medium::*;
@@ -308,15 +308,15 @@ impl Link {
         self.delay.values().next().unwrap_or(Duration::ZERO) + self.interleaving_delay()
     }
 
+    /// Returns the delay of its interleaver.
     pub fn interleaving_delay(&self) -> Duration {
         self.interleave.as_ref().map_or(Duration::ZERO, |interleave| interleave.delay())
     }
 }
 
-#[cfg(test)]
 impl Link {
     /// Returns a link from node 0 to node 1 with an unlimited queue and without errors.
-    pub(crate) fn plain(rate: Rate, delay: Duration) -> Self {
+    pub fn plain(rate: Rate, delay: Duration) -> Self {
         Self {
             name: "l.forward".to_owned(),
             from: NodeId::new(0),
@@ -373,7 +373,9 @@ pub struct Flow {
 /// Flows with their lanes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Users<'a> {
+    /// The flows.
     pub flows: &'a [Flow],
+    /// Their lanes.
     pub lanes: &'a [Lane],
 }
 
@@ -421,15 +423,16 @@ impl Lane {
     }
 }
 
-#[cfg(test)]
 impl Flow {
     /// Returns the values of TCP of a flow with TCP.
-    pub(crate) fn tcp(&self) -> &bentpipe_tcp::Config {
+    ///
+    /// # Panics
+    ///
+    /// If its transport is another.
+    pub fn tcp(&self) -> &bentpipe_tcp::Config {
         self.transport.tcp().expect("a flow with TCP")
     }
-}
 
-impl Flow {
     /// Whether its data travels in connections.
     pub fn has_connections(&self) -> bool {
         self.app.has_transport() || self.transport.quic().is_some()

@@ -11,10 +11,13 @@ pub type FunctionId = (NodeId, usize);
 /// Two middleboxes, one behind the other on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionPair {
+    /// The path.
     pub path: PathId,
     /// Kind of both.
     pub kind: &'static str,
+    /// The one that packets meet first.
     pub first: FunctionId,
+    /// The other.
     pub second: FunctionId,
     /// Stream, equal for all paths from the first to that node.
     pub stream: u32,
@@ -23,8 +26,11 @@ pub struct FunctionPair {
 /// Needs of a middlebox that works in a pair.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfOfPair {
+    /// Kind of both.
     pub kind: &'static str,
+    /// Whether packets meet it first.
     pub is_first: bool,
+    /// Direction in which it acts.
     pub direction: Way,
     /// Its role, and that of the other.
     pub roles: [&'static str; 2],

@@ -216,11 +216,13 @@ words! {
 /// The controller of a DualPI2 queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Dp2Control {
-    /// Target of the waiting time, and time between updates.
+    /// Target of the waiting time.
     pub target: Duration,
+    /// Time between updates.
     pub update: Duration,
-    /// Weights of the distance from the target and of the change, per second.
+    /// Weight of the distance from the target, per second.
     pub alpha: f64,
+    /// Weight of the change, per second.
     pub beta: f64,
 }
 

@@ -41,7 +41,8 @@ impl Scenario {
         }
     }
 
-    fn is_random(&self) -> bool {
+    /// Whether the seed decides more than the timing of hosts and the draws of custom classes.
+    pub fn is_random(&self) -> bool {
         let has_connections = |flow: &&Flow| flow.has_connections();
         let mut transports: Vec<_> = self.flows.iter().filter(has_connections).map(|flow| &flow.transport).collect();
         transports.dedup_by(|a, b| a.is_shared(b));

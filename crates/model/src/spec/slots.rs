@@ -134,6 +134,7 @@ impl Slot {
 pub struct SlotDraws(Stream);
 
 impl SlotDraws {
+    /// Returns the draws of a link, equal for both of its directions.
     pub fn new(link: &str, seed: u64) -> Self {
         Self(Stream::new(seed, &format!("link/{}", of_both(link)), "slots"))
     }

@@ -3,7 +3,6 @@
 use super::{Losses, NeededSignal, Profile};
 use bentpipe_access::{Adaptation, Frames, Length, Modcod, Share, MODCODS};
 use bentpipe_units::settings::{Baud, Bytes, Level};
-#[cfg(test)]
 use bentpipe_units::settings::{Fields, Settings, Typed};
 use bentpipe_units::{settings, Duration, Rate};
 
@@ -53,8 +52,7 @@ settings! {
 
 impl Tdm {
     /// Returns a carrier of this symbol rate with default keys.
-    #[cfg(test)]
-    pub(crate) fn of_baud(symbol_rate: Baud) -> Self {
+    pub fn of_baud(symbol_rate: Baud) -> Self {
         let mut keys = Fields::default();
         keys.put("symbol_rate", Typed::write(&symbol_rate));
         <Self as Settings>::read(&keys).unwrap_or_else(|why| panic!("{why}"))
@@ -79,7 +77,7 @@ impl Tdm {
     }
 
     /// Returns the modulation and code that a signal permits, with the margin.
-    pub(crate) fn modcod_for(&self, es_n0_db: f64) -> Option<Modcod> {
+    pub fn modcod_for(&self, es_n0_db: f64) -> Option<Modcod> {
         self.modcod.or_else(|| Modcod::best(es_n0_db - self.acm.margin.0).map(|(modcod, ..)| modcod))
     }
 

@@ -9,11 +9,11 @@ use super::granted::{name_dropped, GrantCounts};
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
 use super::served::{InService, ServedParts};
+use crate::record::Sample;
+use bentpipe_access::{Backlog, Frame, Loss, Part};
 use bentpipe_model::dictionary::{Cause, LinkSeries};
 use bentpipe_model::packet::Packet;
-use crate::record::Sample;
 use bentpipe_model::spec::{Losses as LossRule, NeededSignal, Tdm, Terminal};
-use bentpipe_access::{Backlog, Frame, Loss, Part};
 use bentpipe_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
 

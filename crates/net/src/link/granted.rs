@@ -10,11 +10,11 @@ use super::outages::Outages;
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
 use super::served::{InService, ServedParts};
+use crate::record::Sample;
+use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waiting, Waveform, Window, CLASSES};
 use bentpipe_model::dictionary::{Cause, LinkSeries};
 use bentpipe_model::packet::Packet;
-use crate::record::Sample;
 use bentpipe_model::spec::{Losses as LossRule, NeededSignal, Terminal};
-use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waiting, Waveform, Window, CLASSES};
 use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 

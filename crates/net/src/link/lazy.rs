@@ -15,12 +15,12 @@ use super::queue::{AnyQueue, Discipline, Losses};
 use super::ring::Ring;
 use super::served::ServedParts;
 use super::wire::Wire;
+use crate::record::Histogram;
+use bentpipe_access::{Demand, Window};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::middlebox::QueueView;
 use bentpipe_model::packet::Packet;
-use crate::record::Histogram;
 use bentpipe_model::spec::{Absence, Effect, Link as Spec, Medium, Order, Profile, Terminal, Waiting};
-use bentpipe_access::{Demand, Window};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// One direction of a link, served lazily.

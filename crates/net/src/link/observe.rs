@@ -7,8 +7,8 @@ use super::layer2::Layer2Kind;
 use super::lazy::LazyLink;
 use super::levels::Levels;
 use super::queue::Discipline;
-use bentpipe_model::dictionary::{LinkRow, LinkSeries};
 use crate::record::{ratio, Sample};
+use bentpipe_model::dictionary::{LinkRow, LinkSeries};
 use bentpipe_units::Time;
 
 impl LazyLink {

@@ -10,10 +10,10 @@ use super::profile::DelayCursor;
 use super::queue::{AnyQueue, Discipline};
 use super::ring::Ring;
 use super::wire::Wire;
-use bentpipe_model::dictionary::Cause;
-use bentpipe_model::packet::Packet;
 use crate::record::Histogram;
 use bentpipe_access::Loss;
+use bentpipe_model::dictionary::Cause;
+use bentpipe_model::packet::Packet;
 use bentpipe_units::Time;
 
 /// The parts of a link that its medium serves.

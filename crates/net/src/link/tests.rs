@@ -41,8 +41,11 @@ pub(super) fn packet(id: u32, size: u16) -> Packet {
         flags: Flags::ACK,
         ..Segment::default()
     };
-    let packet =
-        Packet::new(&segment, &Origin::of(EndpointId::opener(0), id.into()), &mut bentpipe_model::packet::Bodies::default());
+    let packet = Packet::new(
+        &segment,
+        &Origin::of(EndpointId::opener(0), id.into()),
+        &mut bentpipe_model::packet::Bodies::default(),
+    );
     assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
     packet
 }
@@ -152,8 +155,8 @@ fn the_head_is_the_next_event() {
 /// One packet of 1000 B is in transmission, two wait.
 #[test]
 fn each_series_of_a_link_has_its_own_value() {
-    use bentpipe_model::dictionary::LinkSeries;
     use crate::record::Sample;
+    use bentpipe_model::dictionary::LinkSeries;
     let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     (0..3).for_each(|id| {
         link.accept(s(0.0), &packet(id, 1000), &mut losses);

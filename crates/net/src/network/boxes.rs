@@ -4,12 +4,14 @@
 use super::routes::Routes;
 use super::trouble::{Failure, Trouble};
 use crate::engine::{Schedule, Source};
-use bentpipe_model::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
-use bentpipe_model::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outbox, Outlook, QueueView, HELD_MAX};
+use crate::traffic::Traffic;
+use bentpipe_model::ids::{LinkId, NodeId, PathId};
+use bentpipe_model::middlebox::{
+    Action, AnyMiddlebox, Context, LinkView, Middlebox, Outbox, Outlook, QueueView, HELD_MAX,
+};
 use bentpipe_model::packet::{Bodies, Packet, Request, UNROUTED};
 use bentpipe_model::spec::Scenario;
-use crate::traffic::Traffic;
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 

@@ -2,11 +2,11 @@
 
 use super::copies::{broadcasts, Broadcast};
 use super::routes::Routes;
-use bentpipe_model::ids::{LaneId, LinkId, MediumId, PathId};
 use crate::link::{GrantCounts, LazyLink, LinkAtEnd, Losses, OnCarrier, Sent};
+use bentpipe_access::{Frame, Loss, Part};
+use bentpipe_model::ids::{LaneId, LinkId, MediumId, PathId};
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{ErrorModel, Link, Scenario};
-use bentpipe_access::{Frame, Loss, Part};
 use bentpipe_units::Time;
 
 /// The queue of a carrier for packets to several links.
@@ -111,7 +111,11 @@ impl BroadcastQueue {
     /// Sends the packet at the head to all links, with a frame that ends at `sent`. Returns the number of copies.
     pub(super) fn send(&mut self, sent: Time, links: &mut [LazyLink]) -> u64 {
         let Some(of) = self.queue.on_carrier().and_then(|mut queue| queue.take_sent()) else { return 0 };
-        debug_assert_eq!(of.packet.body, bentpipe_model::packet::NO_BODY, "a packet with a body is not copied on a carrier");
+        debug_assert_eq!(
+            of.packet.body,
+            bentpipe_model::packet::NO_BODY,
+            "a packet with a body is not copied on a carrier"
+        );
         for Receiver { lane, link, next, lost } in &mut self.receivers {
             let mut copy = of.packet.on_lane(*lane);
             copy.next = *next;

@@ -4,12 +4,12 @@
 use super::broadcast::BroadcastQueue;
 use super::results::{FramesSent, MediumGrants};
 use super::routes::Routes;
+use crate::link::{DelayCursor, LazyLink, LinkAtEnd, Losses, OnCarrier};
+use bentpipe_access::{Backlog, Frame, Heard, Measurements, Part, Queues, TdmMedium, MODCODS};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{LinkId, MediumId, NodeId};
-use crate::link::{DelayCursor, LazyLink, LinkAtEnd, Losses, OnCarrier};
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{MediumKind, Scenario, Tdm};
-use bentpipe_access::{Backlog, Frame, Heard, Measurements, Part, Queues, TdmMedium, MODCODS};
 use bentpipe_units::{Duration, Time};
 use std::collections::BTreeMap;
 

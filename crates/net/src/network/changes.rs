@@ -30,11 +30,11 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
     use bentpipe_model::dictionary::Cause;
     use bentpipe_model::ids::LinkId;
-    use crate::network::Network;
-    use bentpipe_scenario::from_toml;
     use bentpipe_model::spec::{InFlight, Waiting};
+    use bentpipe_scenario::from_toml;
     use bentpipe_units::Duration;
 
     /// Regression: it panicked, since tables of routes were empty where no route ever changes.

@@ -1,8 +1,8 @@
 //! Copies of packets for flows with several receivers, where their routes part.
 
+use crate::record::LossPlace;
 use bentpipe_model::ids::{FlowId, LaneId, LinkId, MediumId, NodeId, PathId};
 use bentpipe_model::packet::{Packet, PacketKind};
-use crate::record::LossPlace;
 use bentpipe_model::spec::{branches, Branch, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,11 +3,11 @@
 use super::critical::Acting;
 use super::ends::Received;
 use super::motion::Motion;
+use crate::record::{LossPlace, StopReason};
+use crate::traffic::Task;
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{EndpointId, NodeId};
 use bentpipe_model::packet::Packet;
-use crate::record::{LossPlace, StopReason};
-use crate::traffic::Task;
 use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
@@ -334,8 +334,8 @@ impl Motion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_model::ids::{FlowId, LaneId, LinkId, PathId};
     use crate::network::Network;
+    use bentpipe_model::ids::{FlowId, LaneId, LinkId, PathId};
     use bentpipe_model::packet::Recipient;
     use bentpipe_model::spec::{Change, Lane};
     use bentpipe_units::Duration;

@@ -1,13 +1,13 @@
 //! The endpoints of all flows, the contents of their packets, and the record of the run. They take packets and instants,
 //! and give packets. They know neither links nor nodes.
 
-use bentpipe_model::dictionary::EventKind;
 use crate::engine::{Schedule, Source};
+use crate::record::Recorder;
+use crate::traffic::{event_kind, event_of_segment, Traffic};
+use bentpipe_model::dictionary::EventKind;
 use bentpipe_model::ids::{EndpointId, FlowId, PathId};
 use bentpipe_model::packet::{Bodies, Packet, PacketKind, NO_BODY};
-use crate::record::Recorder;
 use bentpipe_model::spec::Scenario;
-use crate::traffic::{event_kind, event_of_segment, Traffic};
 use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Time};
 

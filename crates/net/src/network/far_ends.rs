@@ -2,9 +2,9 @@
 
 use super::inbox::Inbox;
 use super::routes::Routes;
+use crate::link::LazyLink;
 use bentpipe_model::dictionary;
 use bentpipe_model::ids::{LaneId, LinkId, NodeId, PathId};
-use crate::link::LazyLink;
 use bentpipe_model::spec::{Absence, InFlight, Link, NodeKind, Order, Scenario, Waiting};
 use bentpipe_units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};

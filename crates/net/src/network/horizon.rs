@@ -3,9 +3,9 @@
 //! Samples and changes of the network have known instants. The end of the run has a bound: no flow ends before its data has
 //! crossed its path, and none before its connection may give up. One flow that lasts is enough, as the run ends with the last.
 
+use crate::traffic::{lasts_until, least_rtt, OnPath, Traffic};
 use bentpipe_model::ids::{FlowId, LinkId, NodeId, PathId};
 use bentpipe_model::spec::{Link, Scenario};
-use crate::traffic::{lasts_until, least_rtt, OnPath, Traffic};
 use bentpipe_units::{Duration, Time};
 
 /// Flows of one review, count. The next review takes others, if none of them lasts.

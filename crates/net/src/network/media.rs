@@ -3,10 +3,10 @@
 use super::carriers::{opposites, ForwardCarrier};
 use super::results::MediumGrants;
 use super::routes::Routes;
-use bentpipe_model::ids::{LinkId, MediumId, NodeId};
 use crate::link::{GrantCounts, LazyLink, LinkAtEnd, Losses};
-use bentpipe_model::spec::{LeoCell, MediumKind, MfTdma, Scenario};
 use bentpipe_access::{Asked, Demand, SlottedMedium, Terminal};
+use bentpipe_model::ids::{LinkId, MediumId, NodeId};
+use bentpipe_model::spec::{LeoCell, MediumKind, MfTdma, Scenario};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 

@@ -31,11 +31,11 @@ mod windows;
 mod witness;
 
 use crate::engine::Source;
-use bentpipe_model::ids::{FlowId, LinkId, NodeId};
 use crate::link::LazyLink;
+use crate::record::{RunResult, StopReason};
+use bentpipe_model::ids::{FlowId, LinkId, NodeId};
 use bentpipe_model::middlebox::{AnyMiddlebox, Middlebox, MiddleboxConfig, Own};
 use bentpipe_model::packet::UNROUTED;
-use crate::record::{RunResult, StopReason};
 use bentpipe_model::spec::{Change, Scenario, Waiting};
 use bentpipe_units::Time;
 pub(crate) use boxes::introduce;
@@ -296,9 +296,8 @@ impl Network {
         self.motion.review(self.motion.now);
     }
 
-    /// Flows with state in middleboxes, plus blocks of packets in the pool; packets that middleboxes hold.
-    #[cfg(test)]
-    pub(crate) fn kept_by_functions(&self) -> (usize, usize) {
+    /// Returns the flows with state in middleboxes, plus blocks of packets in the pool; packets that middleboxes hold.
+    pub fn kept_by_functions(&self) -> (usize, usize) {
         let flows: usize = self.motion.boxes.all().flatten().map(Middlebox::flows).sum();
         (flows + self.motion.ends.bodies.blocks(), self.motion.boxes.held())
     }

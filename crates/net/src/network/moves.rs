@@ -9,13 +9,13 @@ use super::inbox::{Inbox, Order};
 use super::links::Stop;
 use super::motion::Motion;
 use super::routes::{AT_NODE, HOST};
-use bentpipe_model::dictionary::Cause;
 use crate::engine::Source;
-use bentpipe_model::ids::{LinkId, NodeId};
 use crate::link::Crossing;
+use crate::record::LossPlace;
+use bentpipe_model::dictionary::Cause;
+use bentpipe_model::ids::{LinkId, NodeId};
 use bentpipe_model::middlebox::Middlebox;
 use bentpipe_model::packet::{Packet, PacketKind};
-use crate::record::LossPlace;
 use bentpipe_units::Time;
 
 impl Motion {

@@ -113,8 +113,8 @@ impl Middlebox for Guard {
 #[cfg(test)]
 mod tests {
     use crate::record::RunResult;
-    use bentpipe_scenario::from_toml;
     use crate::Network;
+    use bentpipe_scenario::from_toml;
 
     const PATH: &str = r#"
 duration = "20 s"

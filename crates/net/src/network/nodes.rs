@@ -4,11 +4,11 @@ use super::boxes::{BoxStep, NodeOutlook};
 use super::ends::Endpoints;
 use super::motion::Motion;
 use super::trouble::Trouble;
+use crate::record::{LossPlace, StopReason};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::NodeId;
 use bentpipe_model::middlebox::{Action, AnyMiddlebox, Context, Middlebox, MiddleboxConfig};
 use bentpipe_model::packet::{Message, Packet, PacketKind};
-use crate::record::{LossPlace, StopReason};
 use bentpipe_units::Time;
 
 impl Motion {

@@ -2,10 +2,10 @@
 
 use super::critical::CriticalPaths;
 use super::witness::{Fate, Scene, Witness};
+use crate::record::LossPlace;
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::NodeId;
 use bentpipe_model::packet::Packet;
-use crate::record::LossPlace;
 use bentpipe_model::spec::Scenario;
 use bentpipe_units::Time;
 

@@ -1,10 +1,10 @@
 //! The network as a timed component: packets enter and leave by ports, and the caller drives the clock.
 
 use super::Network;
+use crate::record::{LossPlace, StopReason};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{FlowId, LinkId, NodeId, PathId};
 use bentpipe_model::packet::{Bodies, Carried, Packet};
-use crate::record::{LossPlace, StopReason};
 use bentpipe_model::spec::{App, Lane, Scenario};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::Time;

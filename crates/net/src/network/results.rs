@@ -1,17 +1,17 @@
 //! Builds the tables of a run from its components. Definitions: [`dictionary`](bentpipe_model::dictionary).
 
 use super::silence;
+use crate::link::{GrantCounts, LazyLink, LinkAtEnd};
+use crate::record::{ratio, Drops, Histogram, Names, Recorded, Recorder, RunResult, StopReason};
+use crate::traffic::Traffic;
+use bentpipe_access::{FrameCounters, FramesOf, Length, LogOnCounters, MediumCounters, Modcod, Waveform};
 use bentpipe_model::dictionary::{
     CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SubflowRow, SummaryRow,
     Table, TerminalRow,
 };
 use bentpipe_model::ids::LinkId;
-use crate::link::{GrantCounts, LazyLink, LinkAtEnd};
 use bentpipe_model::middlebox::{AnyMiddlebox, Middlebox};
-use crate::record::{ratio, Drops, Histogram, Names, Recorded, Recorder, RunResult, StopReason};
 use bentpipe_model::spec::{Medium, MediumKind, Scenario};
-use crate::traffic::Traffic;
-use bentpipe_access::{FrameCounters, FramesOf, Length, LogOnCounters, MediumCounters, Modcod, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Notes on flows of a finished run that failed without an error: nothing arrived, or a custom congestion control left
 //! the window at its least.
 
+use crate::record::{Drops, Names};
 use bentpipe_model::dictionary::FlowRow;
 use bentpipe_model::ids::FlowId;
-use crate::record::{Drops, Names};
 use bentpipe_model::spec::{Flow, Scenario};
 
 /// Seconds that a flow has before its silence is noted, if round trips are short.
@@ -83,8 +83,8 @@ fn more(flows: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_scenario::from_toml;
     use crate::Network;
+    use bentpipe_scenario::from_toml;
 
     const PATH: &str = r#"
 duration = "20 s"

@@ -3,9 +3,9 @@
 use super::critical::SERIES;
 use super::inbox::Inbox;
 use super::{add_media, assemble, names, notes_of_functions, Failure, Network, RunEnd};
-use bentpipe_model::ids::LinkId;
 use crate::link::Losses;
 use crate::record::{LossPlace, LossSize, RunResult, StopReason};
+use bentpipe_model::ids::LinkId;
 
 /// Returns the results up to now, as if the run were interrupted here.
 ///

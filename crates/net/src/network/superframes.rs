@@ -4,10 +4,10 @@
 use super::media::{hand_over, states, MediumState, SharedMedium};
 use super::results::MediumGrants;
 use super::routes::Routes;
-use bentpipe_model::dictionary::Cause;
 use crate::engine::{Schedule, Source};
-use bentpipe_model::ids::{LinkId, MediumId};
 use crate::link::{LazyLink, LinkAtEnd, Losses, Planned, Service};
+use bentpipe_model::dictionary::Cause;
+use bentpipe_model::ids::{LinkId, MediumId};
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::Scenario;
 use bentpipe_units::Time;

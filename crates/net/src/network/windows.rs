@@ -8,8 +8,8 @@
 
 use super::far_ends::{Behind, FarEnd};
 use super::inbox::Inbox;
-use bentpipe_model::ids::{EndpointId, LinkId, PathId};
 use crate::link::LazyLink;
+use bentpipe_model::ids::{EndpointId, LinkId, PathId};
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::Scenario;
 use bentpipe_units::{Duration, Time};
@@ -217,8 +217,8 @@ mod tests {
     use super::*;
     use crate::network::Network;
     use crate::record::RunResult;
-    use bentpipe_scenario::from_toml;
     use crate::swarm::dumbbell;
+    use bentpipe_scenario::from_toml;
     use std::sync::Arc;
 
     /// The result of a run, and its windows.

@@ -1,10 +1,10 @@
 //! Observers of packets at their first and last hosts, for captures.
 
+use crate::traffic::Traffic;
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{FlowId, LaneId, NodeId};
 use bentpipe_model::packet::{Bodies, Packet};
 use bentpipe_model::spec::Scenario;
-use crate::traffic::Traffic;
 use bentpipe_tcp::Segment;
 use bentpipe_units::Time;
 

@@ -4,11 +4,11 @@
 use super::link::NaiveLink;
 use super::receivers;
 use super::routes::NaiveRoutes;
-use bentpipe_model::ids::{FlowId, LaneId, LinkId, MediumId};
 use crate::link::Losses;
 use crate::network::{on_forward, FramesSent, MediumGrants, OnForward};
-use bentpipe_model::spec::{MediumKind, Scenario, Tdm};
 use bentpipe_access::{Frame, FrameCounters, FramesOf, Heard, Length, Loss, Modcod, Part, Share, MODCODS};
+use bentpipe_model::ids::{FlowId, LaneId, LinkId, MediumId};
+use bentpipe_model::spec::{MediumKind, Scenario, Tdm};
 use bentpipe_units::{Duration, Time};
 use std::collections::BTreeMap;
 

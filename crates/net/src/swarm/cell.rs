@@ -2,9 +2,9 @@
 //! the run in another list. It shares no code with the component that the simulator uses.
 
 use super::link::NaiveWindow;
+use bentpipe_access::{Asked, Demand, MediumCounters};
 use bentpipe_model::ids::{LinkId, MediumId, NodeId};
 use bentpipe_model::spec::{ComingUsers, LeoCell, Medium, Others, Scenario};
-use bentpipe_access::{Asked, Demand, MediumCounters};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,11 @@
 //! Draws forward carriers for random networks.
 
 use super::draw::Dice;
-use bentpipe_model::ids::{MediumId, NodeId};
-use bentpipe_model::spec::{ErrorModel, Framing, Link, Losses, Medium, MediumKind, Profile, Tdm, Terminal, TerminalAccess};
 use bentpipe_access::{Modcod, Share};
+use bentpipe_model::ids::{MediumId, NodeId};
+use bentpipe_model::spec::{
+    ErrorModel, Framing, Link, Losses, Medium, MediumKind, Profile, Tdm, Terminal, TerminalAccess,
+};
 use bentpipe_units::settings::{Baud, Level};
 use bentpipe_units::{Duration, Rate, Time};
 

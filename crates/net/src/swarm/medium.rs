@@ -4,10 +4,10 @@
 use super::carrier::NaiveCarrier;
 use super::cell::NaiveCell;
 use super::link::{NaiveLink, NaiveWindow};
-use bentpipe_model::ids::{LinkId, MediumId};
 use crate::network::{forward_side, planned, ForwardSide, MediumGrants};
-use bentpipe_model::spec::{MediumKind, Scenario};
 use bentpipe_access::{Asked, Demand, LogOnCounters, MediumCounters, SlottedMedium, Waveform};
+use bentpipe_model::ids::{LinkId, MediumId};
+use bentpipe_model::spec::{MediumKind, Scenario};
 use bentpipe_units::{Rate, Time};
 use std::collections::BTreeMap;
 

@@ -22,11 +22,13 @@ mod shared_cell;
 mod slotted;
 mod slotted_media;
 
+use crate::record::RunResult;
+use crate::{Failure, Network, Trouble};
 use bentpipe_model::dictionary::{Values, MISSING};
 use bentpipe_model::ids::FlowId;
-use crate::record::RunResult;
-use bentpipe_model::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Transport, Wait};
-use crate::{Failure, Network, Trouble};
+use bentpipe_model::spec::{
+    App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Transport, Wait,
+};
 use bentpipe_tcp::{Config, GiveUp};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use draw::Dice;

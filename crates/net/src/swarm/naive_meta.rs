@@ -1,9 +1,9 @@
 //! Naive ends of connections over several paths, from RFC 8684 alone: lists that are searched for each segment. They see the
 //! segments that hosts send and receive, and know what data, acknowledgements, mappings and windows have to be.
 
-use bentpipe_model::ids::FlowId;
 use crate::network::{Fate, Sighting, Witness};
 use crate::record::RunResult;
+use bentpipe_model::ids::FlowId;
 use bentpipe_model::spec::Scenario;
 use bentpipe_tcp::multi::{ReinjectOn, SchedulerConfig};
 use bentpipe_tcp::{Dss, Flags, Multipath, Options, Segment};

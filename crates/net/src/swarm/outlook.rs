@@ -2,11 +2,11 @@
 
 use super::link::NaiveLink;
 use super::routes::{end_of, NaiveRoutes};
+use crate::traffic::Traffic;
 use bentpipe_model::ids::{LinkId, NodeId, PathId};
 use bentpipe_model::middlebox::{LinkView, Outlook, QueueView};
 use bentpipe_model::packet::{Packet, Request};
 use bentpipe_model::spec::Scenario;
-use crate::traffic::Traffic;
 use bentpipe_units::{Duration, Time};
 
 /// Links out of a node.

@@ -2,10 +2,10 @@
 
 use super::draw::Dice;
 use super::random::Sketch;
+use bentpipe_cc::CcKind;
 use bentpipe_model::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use bentpipe_model::middlebox::MiddleboxConfig;
 use bentpipe_model::spec::{App, Change, Flow, Lane, Link, Multi, Scenario, Subflow, Transport};
-use bentpipe_cc::CcKind;
 use bentpipe_tcp::multi::MultiConfig;
 use bentpipe_tcp::{AckPolicy, Config, Feedback};
 use bentpipe_units::{Duration, Stream, Time};

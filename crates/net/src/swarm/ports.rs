@@ -2,12 +2,12 @@
 
 use super::draw::Dice;
 use super::random::Sketch;
-use bentpipe_model::ids::{FlowId, NodeId, PathId};
-use bentpipe_model::middlebox::Middlebox;
 use crate::network::{Failure, Network, PortId};
 use crate::record::RunResult;
-use bentpipe_model::spec::{App, Datagrams, Scenario};
 use crate::traffic::send_times_of;
+use bentpipe_model::ids::{FlowId, NodeId, PathId};
+use bentpipe_model::middlebox::Middlebox;
+use bentpipe_model::spec::{App, Datagrams, Scenario};
 use bentpipe_units::{Stream, Time};
 use std::sync::Arc;
 

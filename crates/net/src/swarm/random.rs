@@ -3,6 +3,7 @@
 
 use super::draw::{Dice, DELAYS_US, PROCESSING_US, RATES};
 use super::{forward, shared_cell, slotted, slotted_media};
+use bentpipe_cc::CcKind;
 use bentpipe_model::dictionary::{HAPPENINGS, SERIES};
 use bentpipe_model::ids::{FlowId, LaneId, LinkId, NodeId};
 use bentpipe_model::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
@@ -12,7 +13,6 @@ use bentpipe_model::spec::{
     Node, NodeKind, Order, Outage, Oversize, Page, PageModel, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader,
     Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Transport, Wait, WrittenRecords, MILLIONTHS,
 };
-use bentpipe_cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
 use bentpipe_units::settings::{Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};

@@ -2,8 +2,8 @@
 //! begin with the links that it has crossed. They are divided by their next link.
 
 use super::draw::Dice;
-use bentpipe_model::ids::{FlowId, LinkId, MediumId, NodeId};
 use crate::network::{queue_of, Broadcast};
+use bentpipe_model::ids::{FlowId, LinkId, MediumId, NodeId};
 use bentpipe_model::spec::{App, Datagrams, Flow, Gaps, Link, MediumKind, Scenario, Transport, Wait};
 use bentpipe_units::{Duration, Rate};
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Random cells of satellites in low orbit.
 
 use super::draw::Dice;
+use bentpipe_access::RandomUse;
 use bentpipe_model::ids::{MediumId, NodeId};
 use bentpipe_model::spec::{
     ComingUsers, ErrorModel, Framing, LeoCell, Link, Medium, MediumKind, Others, Profile, Terminal, TerminalAccess,
     UserPoints,
 };
-use bentpipe_access::RandomUse;
 use bentpipe_units::{Duration, Rate, Time};
 
 /// Divides the links of the only medium among two or three that hand requests over, in every second network.

@@ -2,12 +2,12 @@
 
 use super::draw::Dice;
 use super::shared_cell;
+use bentpipe_access::{BurstLength, Free, RandomUse, CLASSES};
 use bentpipe_model::ids::{MediumId, NodeId};
 use bentpipe_model::spec::{
     ClassAccess, ControlInterval, ErrorModel, Framing, Link, LogOn, Losses, Medium, MediumKind, MfTdma, Profile,
     RandomAccess, Repeat, Terminal, TerminalAccess,
 };
-use bentpipe_access::{BurstLength, Free, RandomUse, CLASSES};
 use bentpipe_units::settings::Baud;
 use bentpipe_units::{Duration, Rate, Time};
 

@@ -4,10 +4,10 @@
 use super::dispatch::Traffic;
 use super::engines::{EngineEnd, EngineSession};
 use super::goal::StreamRead;
+use crate::record::Recorder;
 use bentpipe_model::dictionary::SenderSeries;
 use bentpipe_model::ids::{EndpointId, LaneId};
 use bentpipe_model::packet::{Bodies, Carried, Packet};
-use crate::record::Recorder;
 use bentpipe_model::stack::EngineEvent;
 use bentpipe_units::{Duration, Time};
 

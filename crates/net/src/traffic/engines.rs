@@ -6,8 +6,8 @@
 
 use super::goal::{End, Goal, What};
 use super::host::Host;
-use bentpipe_model::stack::{Engine, EngineCounters, EngineEvent, EngineState, SentDatagram, StreamNo};
 use bentpipe_cc::PathLesson;
+use bentpipe_model::stack::{Engine, EngineCounters, EngineEvent, EngineState, SentDatagram, StreamNo};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use std::sync::Arc;

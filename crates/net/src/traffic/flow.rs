@@ -3,13 +3,13 @@
 use super::groups::MultiState;
 use super::host::Host;
 use super::totals::{OneSession, OwnLane, Totals};
-use bentpipe_model::distribution::clocks;
-use bentpipe_model::ids::{EndpointId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
+use bentpipe_cc::SavedPath;
+use bentpipe_model::distribution::clocks;
+use bentpipe_model::ids::{EndpointId, NodeId};
 use bentpipe_model::spec::{App, Flow, Reader, Transport};
 use bentpipe_model::stack::{Engine, Seed};
-use bentpipe_cc::SavedPath;
 use bentpipe_tcp::PathCache;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;

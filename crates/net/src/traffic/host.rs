@@ -3,8 +3,8 @@
 use super::goal::{Goal, What};
 use super::loss_verdicts::LossVerdicts;
 use super::send_times::{SendTimes, Stopwatch};
-use bentpipe_model::ids::{EndpointId, FlowId};
 use crate::link::Downtime;
+use bentpipe_model::ids::{EndpointId, FlowId};
 use bentpipe_model::packet::{Bodies, Label, Message, Origin, Packet, Recipient, NO_BODY};
 use bentpipe_model::spec::Reader;
 use bentpipe_model::stack::SentDatagram;

@@ -4,10 +4,10 @@
 use super::dispatch::Traffic;
 use super::goal::End;
 use super::groups::{GroupPart, GroupSession};
+use crate::record::Recorder;
 use bentpipe_model::dictionary::{EventKind, SenderSeries};
 use bentpipe_model::ids::{EndpointId, FlowId, LaneId};
 use bentpipe_model::packet::{Bodies, Packet};
-use crate::record::Recorder;
 use bentpipe_model::spec::Change;
 use bentpipe_tcp::multi::MultiEvent;
 use bentpipe_tcp::Event;

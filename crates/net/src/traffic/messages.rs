@@ -3,10 +3,10 @@
 use super::apps::AnyApp;
 use super::dispatch::Traffic;
 use super::pool::Task;
+use crate::record::Recorder;
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{EndpointId, FlowId};
 use bentpipe_model::packet::{Label, Message, Packet, PacketKind, Recipient, Request, LOWEST};
-use crate::record::Recorder;
 use bentpipe_tcp::{Arrived, Notice};
 use bentpipe_units::Time;
 

@@ -7,15 +7,15 @@ use super::host::{Host, Hosts};
 use super::pool::{Pool, Session};
 use super::send_times::SendTimes;
 use super::totals::Totals;
+use crate::link::Downtime;
+use crate::record::{ratio, Completions, Histogram, InsideValue, Recorder, Sample};
+use bentpipe_cc::{Inside, Insides, Quantity, ResumePhase};
 use bentpipe_model::dictionary::{
     CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries,
     SubflowRow,
 };
 use bentpipe_model::ids::{FlowId, LaneId};
-use crate::link::Downtime;
-use crate::record::{ratio, Completions, Histogram, InsideValue, Recorder, Sample};
 use bentpipe_model::spec::{App, Flow, Scenario};
-use bentpipe_cc::{Inside, Insides, Quantity, ResumePhase};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 

@@ -1,8 +1,8 @@
 //! Routes of each flow during the run, from the timeline: least delays and downtimes.
 
 use super::flow::IdealPath;
-use bentpipe_model::ids::{FlowId, LaneId, LinkId, PathId};
 use crate::link::Downtime;
+use bentpipe_model::ids::{FlowId, LaneId, LinkId, PathId};
 use bentpipe_model::spec::{Absence, Link, RouteSince, Scenario};
 use bentpipe_units::{Duration, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};

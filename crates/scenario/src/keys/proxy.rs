@@ -1,8 +1,8 @@
 //! Proxies: conversion and checks of their keys.
 
 use super::tcp::{transport, Tcp};
-use bentpipe_model::middlebox::{CacheConfig, SatPepConfig, SplitConfig};
 use crate::report::{below, Report};
+use bentpipe_model::middlebox::{CacheConfig, SatPepConfig, SplitConfig};
 use bentpipe_tcp::{Config, InitialSsthresh};
 use bentpipe_units::{Duration, Rate};
 

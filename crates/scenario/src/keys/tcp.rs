@@ -4,8 +4,8 @@ use super::growth::{check_idle_restart, decides_about_idle_times, settle, WINDOW
 use super::product;
 use crate::report::{below, Report};
 use crate::tree::Tree;
-use bentpipe_model::spec::{Between, Buffers, Like};
 use bentpipe_cc::{verdict::VerdictKind, CcKind};
+use bentpipe_model::spec::{Between, Buffers, Like};
 use bentpipe_tcp::{
     AutoBuffer, AutoSendBuffer, CarefulResume, ClockPhase, Config, Copies, DelayTimer, EcnFeedback, ErrorReports,
     FastOpen, Feedback, GiveUp, InitialSsthresh, MaxJump, Pacing, PacketSize, ReceiveBuffer, Recovery, Reduction,

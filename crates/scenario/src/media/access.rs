@@ -2,9 +2,9 @@
 
 use super::super::keys::LinkKeys;
 use super::super::report::{below, path, Report};
+use bentpipe_access::{Free, RandomUse};
 use bentpipe_model::ids::LinkId;
 use bentpipe_model::spec::{ClassAccess, Link, MfTdma, Profile, TerminalAccess};
-use bentpipe_access::{Free, RandomUse};
 use bentpipe_units::Rate;
 
 const NONE: Rate = Rate::from_bps(0);

@@ -4,12 +4,12 @@ use super::super::keys::{self, LinkKeys};
 use super::super::report::{below, path, Report};
 use super::super::trace;
 use super::ROUND_MAX;
+use bentpipe_access::RandomUse;
 use bentpipe_model::ids::{LinkId, MediumId};
 use bentpipe_model::spec::{
     ComingUsers, LeoCell, Link, Medium, MediumKind, Others, Profile, Terminal, TerminalAccess, UserPoints,
     CONTROL_DELAY,
 };
-use bentpipe_access::RandomUse;
 use bentpipe_units::{Duration, Rate};
 
 /// Shortest frame, and shortest mean stay of other users: they bound the events of a second.

@@ -182,7 +182,9 @@ count = 2
     fn a_bdp_is_that_of_the_carrier() {
         let resolved = with(&[("link.user.forward.queue", "'1 bdp'")], ("", "")).unwrap();
         let link = resolved.scenario.links.iter().find(|link| link.name == "user1.forward").unwrap();
-        let bentpipe_model::spec::Queue::DropTail { limit: bentpipe_model::spec::QueueLimit::Bytes(bytes) } = link.queue else {
+        let bentpipe_model::spec::Queue::DropTail { limit: bentpipe_model::spec::QueueLimit::Bytes(bytes) } =
+            link.queue
+        else {
             panic!("{:?}", link.queue)
         };
         let expected = 6720.0 * 45e6 / 16_686.0 * 0.5;

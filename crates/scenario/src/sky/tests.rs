@@ -1,6 +1,5 @@
 //! Scenarios with a sky.
 
-mod elements;
 mod media;
 mod several;
 
@@ -1090,7 +1089,8 @@ fn packets_at_the_old_satellite_have_a_way_to_the_new_one() {
             let link = &scenario.links[*link];
             // Down to a place, and not for the time of the interruption.
             let place = &scenario.nodes[link.to].name;
-            if *waiting != bentpipe_model::spec::Waiting::Rerouted || !["London", "New York"].contains(&place.as_str()) {
+            if *waiting != bentpipe_model::spec::Waiting::Rerouted || !["London", "New York"].contains(&place.as_str())
+            {
                 continue;
             }
             left += 1;

@@ -3,9 +3,9 @@
 use super::names::Known;
 use super::state::State;
 use super::{Origin, What};
-use bentpipe_model::ids::{LinkId, NodeId, PathId};
 use crate::keys;
 use crate::report::{below, Report};
+use bentpipe_model::ids::{LinkId, NodeId, PathId};
 use bentpipe_model::spec::{InFlight, Waiting, DURATION_MAX};
 use bentpipe_units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};

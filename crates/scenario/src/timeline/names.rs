@@ -1,10 +1,10 @@
 //! Finds the links, flows and nodes that `[[at]]` names.
 
 use super::Origin;
-use bentpipe_model::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use crate::instances::{check_names, expand, Instance};
 use crate::report::Report;
 use crate::route::{explain, Graph};
+use bentpipe_model::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use bentpipe_model::spec::{Link, Users};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Timelines: their meaning, their short forms, and their faults.
 
-use bentpipe_model::ids::PathId;
 use crate::{from_json, from_toml, Change, Forwarding, InFlight, QueueLimit, Resolved, Scenario, Waiting};
+use bentpipe_model::ids::PathId;
 use bentpipe_units::{Duration, Time};
 use std::sync::Arc;
 

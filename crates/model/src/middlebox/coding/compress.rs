@@ -129,14 +129,16 @@ words! {
 
 /// Either end at a node.
 #[derive(Clone, Debug)]
-pub(crate) enum Compress {
+pub enum Compress {
+    /// Compresses.
     Compressor(Compressor),
+    /// Restores.
     Decompressor(Decompressor),
 }
 
 /// Compresses headers.
 #[derive(Clone, Debug)]
-pub(crate) struct Compressor {
+pub struct Compressor {
     config: CompressConfig,
     header: u8,
     node: NodeId,
@@ -167,7 +169,7 @@ struct Sent {
 
 /// Restores headers.
 #[derive(Clone, Debug)]
-pub(crate) struct Decompressor {
+pub struct Decompressor {
     config: CompressConfig,
     node: NodeId,
     streams: BTreeMap<u32, Vec<Received>>,

@@ -125,14 +125,16 @@ impl ErasureConfig {
 
 /// Either end at a node.
 #[derive(Clone, Debug)]
-pub(crate) enum Erasure {
+pub enum Erasure {
+    /// Makes repair packets.
     Encoder(Encoder),
+    /// Makes lost packets again.
     Decoder(Decoder),
 }
 
 /// Numbers packets and keeps copies of those in open blocks.
 #[derive(Clone, Debug)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     config: ErasureConfig,
     served: Served,
     streams: Sessions<Outbound>,
@@ -163,7 +165,7 @@ struct OpenBlock {
 
 /// Counts the arrivals of each block.
 #[derive(Clone, Debug)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     config: ErasureConfig,
     /// Streams for this decoder. Packets just written by an encoder at this node are for another node.
     expected: BTreeSet<u32>,
@@ -598,6 +600,11 @@ mod tests {
     use super::*;
     use crate::ids::LaneId;
     use crate::middlebox::{Action, Bench};
+
+    #[test]
+    fn the_failure_model_of_a_rateless_code_is_that_of_its_source() {
+        assert!((failure(0) - 0.85).abs() < 1e-12 && (failure(2) - 0.273_26).abs() < 1e-4);
+    }
 
     /// The decoder forgets the oldest of too many blocks, and lets go what waited for it.
     #[test]

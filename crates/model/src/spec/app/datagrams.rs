@@ -95,7 +95,7 @@ pub enum Gaps {
 
 impl Datagrams {
     /// Returns the mean payload per second, bytes.
-    pub(crate) fn bytes_per_second(&self) -> f64 {
+    pub fn bytes_per_second(&self) -> f64 {
         let bps = match self.gaps {
             Gaps::Constant { rate, .. } | Gaps::Poisson { rate } => rate.as_bps() as f64,
             Gaps::OnOff { peak, on, off } => {

@@ -145,7 +145,7 @@ impl Page {
     }
 
     /// Returns the mean number of embedded objects.
-    pub(crate) fn objects_mean(&self) -> f64 {
+    pub fn objects_mean(&self) -> f64 {
         let of_model = if self.model == PageModel::Web2025 { 95.0 } else { 5.642 };
         let listed = self.listed().map(|objects| objects.len() as f64 - 1.0);
         listed.unwrap_or_else(|| self.objects.map_or(of_model, |count| count as f64))

@@ -16,6 +16,7 @@ use crate::spec::{Combining, ErrorModel, ErrorUnit, Profile, Stay};
 /// Decodes packets from all of their copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combiner {
+    /// The signal of each copy.
     pub signal: SignalOverTime,
     how: Combining,
     curve: Curve,

@@ -1,9 +1,9 @@
 //! First in, first out, up to a limit. The other disciplines keep their packets in it.
 
 use super::{Discipline, Limit};
-use bentpipe_model::dictionary::Cause;
 use crate::link::ring::Ring;
 use crate::link::Losses;
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::QueueLimit;
 use bentpipe_units::Time;

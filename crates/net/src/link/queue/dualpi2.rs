@@ -6,8 +6,8 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{Discipline, L4sCounts, Limit, Marking};
-use bentpipe_model::dictionary::Cause;
 use crate::link::Losses;
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{Dp2Control, Dp2Native, Dp2Overload, DualPi2 as Spec, QueueLimit};
 use bentpipe_tcp::Ecn;

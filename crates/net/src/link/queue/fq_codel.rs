@@ -4,8 +4,8 @@
 use super::codel::{Control, Settings};
 use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
-use bentpipe_model::dictionary::Cause;
 use crate::link::Losses;
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{FqCodel as Spec, QueueLimit};
 use bentpipe_units::{Stream, Time};

@@ -18,9 +18,9 @@ mod round_robin;
 #[cfg(test)]
 mod suite;
 
+use crate::record::Histogram;
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
-use crate::record::Histogram;
 use bentpipe_model::spec::{Link as Spec, Queue as Kind, QueueLimit};
 use bentpipe_units::{Duration, Stream, Time};
 use drop_tail::DropTailQueue;

@@ -5,8 +5,8 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
-use bentpipe_model::dictionary::Cause;
 use crate::link::Losses;
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::QueueLimit;
 use bentpipe_units::Time;

@@ -3,8 +3,8 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{first_after, kept_in, Discipline, Marking};
-use bentpipe_model::dictionary::Cause;
 use crate::link::Losses;
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::Red as Spec;
 use bentpipe_units::{Duration, Rate, Stream, Time};

@@ -6,9 +6,9 @@
 //! ```
 
 use super::{AnyQueue, Discipline, Limit};
+use crate::link::Losses;
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{EndpointId, LaneId};
-use crate::link::Losses;
 use bentpipe_model::packet::{Bodies, Origin, Packet};
 use bentpipe_model::spec::{Codel, Dp2Native, DualPi2, FqCodel, Link, Pie, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
@@ -254,7 +254,8 @@ impl Trial {
         self.settle(losses);
         let Some(packet) = packet else { return };
         let original = Self::packet(packet.seq.value());
-        let same = |p: &Packet| (p.lane(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_damaged(), p.next);
+        let same =
+            |p: &Packet| (p.lane(), p.is_to_sender(), p.size(), p.class, p.header_flags(), p.is_damaged(), p.next);
         assert_eq!(same(&packet), same(&original));
         assert!(packet.at <= self.now);
         match (original.ecn(), packet.ecn()) {

@@ -15,13 +15,13 @@ mod queues;
 mod trail;
 
 use super::witness::Scene;
+use crate::link::Service;
+use crate::record::{LossPlace, Names};
+use crate::traffic::{EngineEnd, Traffic};
 use bentpipe_model::dictionary::{CriticalPathRow, PathPart, Table};
 use bentpipe_model::ids::{EndpointId, FlowId, LaneId, LinkId, NodeId};
-use crate::link::Service;
 use bentpipe_model::packet::{Packet, PacketKind};
-use crate::record::{LossPlace, Names};
 use bentpipe_model::spec::{App, Scenario};
-use crate::traffic::{EngineEnd, Traffic};
 use bentpipe_tcp::{Flags, SendLimit};
 use bentpipe_units::Time;
 use queues::LinkTrails;

@@ -1,9 +1,9 @@
 //! Trails through a link: assigns the wait of a packet to the packets sent before it.
 
 use super::trail::{take, PacketKey, PathShare, Story, Trail, DATAGRAM};
+use crate::link::Service;
 use bentpipe_model::dictionary::PathPart;
 use bentpipe_model::ids::{FlowId, LinkId};
-use crate::link::Service;
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 

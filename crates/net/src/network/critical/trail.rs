@@ -1,9 +1,9 @@
 //! The trail from a packet back to the start of its transfer, in parts that add up to the time.
 
+use crate::record::LossPlace;
 use bentpipe_model::dictionary::PathPart;
 use bentpipe_model::ids::{FlowId, LinkId, NodeId};
 use bentpipe_model::packet::Packet;
-use crate::record::LossPlace;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 

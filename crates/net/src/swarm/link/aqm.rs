@@ -1,8 +1,8 @@
 //! Active queue management from the documents: RED, CoDel, FQ-CoDel and PIE, with the names of their state.
 
 use super::rule::{bytes, first_of, fits, within, Rule, WaitingList};
-use bentpipe_model::dictionary::Cause;
 use crate::link::Losses;
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{Codel, FqCodel, Link, Pie, Red};
 use bentpipe_units::{Duration, Stream, Time};

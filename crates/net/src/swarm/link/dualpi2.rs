@@ -1,8 +1,8 @@
 //! DualPI2 from RFC 9332 A.1 and the behaviour of Linux, with the names of the document.
 
 use super::rule::{bytes, first_of, fits, Rule, WaitingList};
-use bentpipe_model::dictionary::Cause;
 use crate::link::{L4sCounts, Losses};
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{Dp2Native, Dp2Overload, DualPi2, Link};
 use bentpipe_tcp::Ecn;

@@ -2,12 +2,12 @@
 
 use super::times::{self, piece_at};
 use super::NaiveLink;
-use bentpipe_model::dictionary::{Cause, LinkSeries};
 use crate::link::{DelayParts, DelaySums, GrantCounts, Losses};
-use bentpipe_model::packet::Packet;
 use crate::record::Sample;
-use bentpipe_model::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
 use bentpipe_access::{Frame, Length, Loss, Part};
+use bentpipe_model::dictionary::{Cause, LinkSeries};
+use bentpipe_model::packet::Packet;
+use bentpipe_model::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
 use bentpipe_units::{Duration, Stream, Time};
 
 /// The additional state of a link on a carrier.

@@ -2,12 +2,12 @@
 
 use super::times::piece_at;
 use super::NaiveLink;
-use bentpipe_model::dictionary::{Cause, LinkSeries};
 use crate::link::{DelayParts, DelaySums, GrantCounts, Losses};
-use bentpipe_model::packet::Packet;
 use crate::record::Sample;
-use bentpipe_model::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
 use bentpipe_access::{Demand, Loss, Waveform, Window, CLASSES};
+use bentpipe_model::dictionary::{Cause, LinkSeries};
+use bentpipe_model::packet::Packet;
+use bentpipe_model::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 

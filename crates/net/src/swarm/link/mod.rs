@@ -16,14 +16,14 @@ mod queue;
 mod rule;
 mod times;
 
+use crate::link::{GrantCounts, LinkAtEnd, Losses};
+use crate::record::{ratio, Histogram, Sample};
+use bentpipe_access::{Loss, Waveform};
 use bentpipe_model::dictionary::{Cause, LinkRow, LinkSeries};
 use bentpipe_model::ids::LinkId;
-use crate::link::{GrantCounts, LinkAtEnd, Losses};
 use bentpipe_model::middlebox::QueueView;
 use bentpipe_model::packet::Packet;
-use crate::record::{ratio, Histogram, Sample};
 use bentpipe_model::spec::{Effect, InFlight, Link, MediumKind, Order, Oversize, Queue, Scenario, Waiting};
-use bentpipe_access::{Loss, Waveform};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use bucket::NaiveBucket;
 use copies::NaiveCopies;

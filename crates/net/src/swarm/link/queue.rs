@@ -3,8 +3,8 @@
 use super::aqm::{NaiveCodel, NaiveFqCodel, NaivePie, NaiveRed};
 use super::dualpi2::NaiveDualPi2;
 use super::rule::{bytes, first_of, fits, Rule, WaitingList};
-use bentpipe_model::dictionary::Cause;
 use crate::link::{L4sCounts, Losses};
+use bentpipe_model::dictionary::Cause;
 use bentpipe_model::packet::Packet;
 use bentpipe_model::spec::{Link, Queue, QueueLimit};
 use bentpipe_units::{Stream, Time};

@@ -1,7 +1,9 @@
 //! Values over time in their simplest form: each answer is looked up in the points of the scenario, without a cursor.
 
 use bentpipe_model::ids::LinkId;
-use bentpipe_model::spec::{Change, Downtimes, Interleave, Jitter, Link, Profile, Scenario, SlotDraws, Slots, Waiting, COMMON};
+use bentpipe_model::spec::{
+    Change, Downtimes, Interleave, Jitter, Link, Profile, Scenario, SlotDraws, Slots, Waiting, COMMON,
+};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use libm::{cos, erfc, exp, log, sqrt};
 use std::f64::consts::{PI, SQRT_2};

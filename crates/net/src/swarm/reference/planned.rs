@@ -1,12 +1,12 @@
 //! Planned events of the naive engine: superframes and frames of media, and changes of the timeline.
 
 use super::Reference;
-use bentpipe_model::ids::{LinkId, MediumId};
 use crate::link::Losses;
-use bentpipe_model::packet::UNROUTED;
-use bentpipe_model::spec::{Change, InFlight, Waiting};
 use crate::swarm::happening::Happening;
 use bentpipe_access::{Asked, Demand};
+use bentpipe_model::ids::{LinkId, MediumId};
+use bentpipe_model::packet::UNROUTED;
+use bentpipe_model::spec::{Change, InFlight, Waiting};
 use bentpipe_units::Time;
 
 impl Reference<'_> {

@@ -1,16 +1,16 @@
 //! Packets for several receivers, subflows over several paths, and losses, in the naive engine.
 
 use super::Reference;
-use bentpipe_model::dictionary::Cause;
-use bentpipe_model::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use crate::link::Losses;
-use bentpipe_model::packet::{Packet, PacketKind};
 use crate::record::{LossPlace, LossSize};
-use bentpipe_model::spec::Change;
 use crate::swarm::happening::Happening;
 use crate::swarm::receivers::{heads, leaving, losing, Step};
 use crate::swarm::routes::NaiveRoutes;
 use crate::traffic::event_kind;
+use bentpipe_model::dictionary::Cause;
+use bentpipe_model::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
+use bentpipe_model::packet::{Packet, PacketKind};
+use bentpipe_model::spec::Change;
 
 impl Reference<'_> {
     /// Returns the flow of a packet.

@@ -2,9 +2,9 @@
 
 use super::contract::{Application, Draws};
 use crate::record::Recorder;
-use bentpipe_model::spec::{Arrivals, Wait};
 use crate::traffic::goal::{End, Goal};
 use crate::traffic::sessions::{FlowSessions, Over};
+use bentpipe_model::spec::{Arrivals, Wait};
 use bentpipe_units::{Duration, Stream, Time};
 
 /// Progress of the application, with its random streams.

@@ -2,9 +2,9 @@
 
 use super::contract::{Application, Draws};
 use crate::record::Recorder;
-use bentpipe_model::spec::Bulk;
 use crate::traffic::goal::{End, Goal};
 use crate::traffic::sessions::{FlowSessions, Over};
+use bentpipe_model::spec::Bulk;
 use bentpipe_units::Stream;
 
 /// Progress of the application, with its random streams.

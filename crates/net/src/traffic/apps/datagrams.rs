@@ -3,9 +3,9 @@
 
 use super::contract::{Application, Draws};
 use crate::record::Recorder;
-use bentpipe_model::spec::{Datagrams, Gaps, Wait};
 use crate::traffic::goal::{End, Goal};
 use crate::traffic::sessions::{FlowSessions, Over};
+use bentpipe_model::spec::{Datagrams, Gaps, Wait};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// Bursts without a datagram that one event passes: the run answers between events, however short the bursts are.
@@ -158,7 +158,11 @@ impl Application for DatagramsState {
 
 /// Returns the instants of the datagrams of a flow, without end.
 #[cfg(test)]
-pub(crate) fn send_times_of(flow: &bentpipe_model::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
+pub(crate) fn send_times_of(
+    flow: &bentpipe_model::spec::Flow,
+    spec: Datagrams,
+    seed: u64,
+) -> impl Iterator<Item = Time> {
     let mut source = DatagramsState::new(spec, &Draws { seed, component: &format!("flow/{}", flow.name), far: "" });
     let first = source.first_wakeup(flow.start.drawn(&flow.name, seed));
     std::iter::successors(Some(first), move |&at| Some(source.next_datagram(at)))

@@ -1,8 +1,8 @@
 //! Packets from outside the simulator: given to the two ends of a flow, each for an instant.
 
 use super::contract::{Application, Draws};
-use bentpipe_model::packet::Packet;
 use crate::traffic::sessions::FlowSessions;
+use bentpipe_model::packet::Packet;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 

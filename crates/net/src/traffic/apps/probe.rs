@@ -2,8 +2,8 @@
 
 use super::contract::{Application, Draws};
 use crate::record::Probes;
-use bentpipe_model::spec::Probing;
 use crate::traffic::sessions::FlowSessions;
+use bentpipe_model::spec::Probing;
 use bentpipe_units::Time;
 
 /// Progress of the application.

@@ -6,9 +6,9 @@
 
 use super::contract::{Application, Draws};
 use crate::record::{Recorder, Transfer};
-use bentpipe_model::spec::WrittenRecords;
 use crate::traffic::goal::{End, Goal};
 use crate::traffic::sessions::{FlowSessions, Over};
+use bentpipe_model::spec::WrittenRecords;
 use bentpipe_units::{Stream, Time};
 use std::collections::{BTreeSet, VecDeque};
 

@@ -3,9 +3,9 @@
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
 use crate::record::Recorder;
-use bentpipe_model::spec::RequestResponse;
 use crate::traffic::goal::{End, Goal};
 use crate::traffic::sessions::{FlowSessions, Over};
+use bentpipe_model::spec::RequestResponse;
 use bentpipe_units::{Duration, Stream};
 
 /// Progress of the application, with its random streams.
@@ -129,10 +129,11 @@ impl Application for RequestResponseState {
 
 #[cfg(test)]
 mod tests {
+    use crate::Network;
     use bentpipe_model::ids::NodeId;
     use bentpipe_model::middlebox::{Context, Middlebox};
     use bentpipe_model::packet::Packet;
-    use crate::{scenario, Network};
+    use bentpipe_scenario as scenario;
     use bentpipe_tcp::Segment;
 
     /// Answers the first data for the host, with more bytes than the host would send.

@@ -1,11 +1,11 @@
 //! One connection from the start of the flow: unlimited data, or one file.
 
 use super::contract::{Application, Draws};
-use bentpipe_model::dictionary::EventKind;
 use crate::record::Recorder;
-use bentpipe_model::spec::App;
 use crate::traffic::goal::{End, Goal, What};
 use crate::traffic::sessions::{FlowSessions, Over};
+use bentpipe_model::dictionary::EventKind;
+use bentpipe_model::spec::App;
 use bentpipe_units::Time;
 
 /// More bytes than any run can send.

@@ -150,7 +150,9 @@ fn a_rain_cell_passes_over_one_place() {
     }
     assert!(most > 6.0, "{most}");
     // The number of the waveform falls for A alone. 0: the signal permits none.
-    let bentpipe_model::spec::MediumKind::MfTdma(up) = &wet.scenario.media[1].kind else { panic!("{:?}", wet.scenario.media) };
+    let bentpipe_model::spec::MediumKind::MfTdma(up) = &wet.scenario.media[1].kind else {
+        panic!("{:?}", wet.scenario.media)
+    };
     let waveform =
         |place: &str, t: u64| up.waveform_for(es_n0(&wet, &format!("{place}~geo.forward"), t)).map_or(0, |of| of.id());
     assert!(waveform("A", 25) + 2 < waveform("A", 0), "{} {}", waveform("A", 25), waveform("A", 0));

@@ -1,8 +1,8 @@
 //! Several constellations in one sky.
 
 use super::said;
-use bentpipe_model::ids::LinkId;
 use crate::{from_toml, Resolved};
+use bentpipe_model::ids::LinkId;
 use bentpipe_model::spec::{Change, Waiting};
 use bentpipe_units::{Duration, Time};
 

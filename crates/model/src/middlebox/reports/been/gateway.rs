@@ -15,7 +15,7 @@ const TABLE_MAX: usize = 1 << 16;
 
 /// Gateway of one uplink, or of several that it estimates together.
 #[derive(Clone, Debug)]
-pub(crate) struct Gateway {
+pub struct Gateway {
     config: BeenConfig,
     pub(super) node: NodeId,
     /// Adjacent nodes on board: packets to them go up.

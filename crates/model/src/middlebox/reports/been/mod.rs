@@ -174,8 +174,10 @@ fn of_words(words: [u64; 2]) -> Option<(Records, bool)> {
 
 /// Either part at a node.
 #[derive(Clone, Debug)]
-pub(crate) enum Been {
+pub enum Been {
+    /// The satellite, which reports.
     Satellite(Satellite),
+    /// Its gateway, which estimates.
     Gateway(Gateway),
 }
 

@@ -14,7 +14,7 @@ const LONG: u32 = 8;
 
 /// State for all gateways that send through this satellite.
 #[derive(Clone, Debug)]
-pub(crate) struct Satellite {
+pub struct Satellite {
     config: BeenConfig,
     /// Adjacent nodes that know BEEN.
     pub(super) next_satellites: Vec<NodeId>,

@@ -3,9 +3,9 @@
 //! The model `3gpp2` is that of cellular system evaluation (3GPP2 C.R1002-0, HTTP traffic model). The model `web-2025`
 //! has the quantiles of the HTTP Archive (Web Almanac 2025, chapter Page Weight, desktop, July 2025).
 
+use crate::traffic::apps::contract::Draws;
 use bentpipe_model::distribution::{normal, pareto, Size};
 use bentpipe_model::spec::{Page, PageModel};
-use crate::traffic::apps::contract::Draws;
 use bentpipe_units::{Duration, Stream};
 
 /// Distributions of `3gpp2`.

@@ -3,9 +3,9 @@
 
 use super::PageState;
 use crate::record::Recorder;
-use bentpipe_model::stack::StreamNo;
 use crate::traffic::goal::{End, StreamRead};
 use crate::traffic::sessions::FlowSessions;
+use bentpipe_model::stack::StreamNo;
 use bentpipe_units::Time;
 
 /// A request on a stream, until its object is received.

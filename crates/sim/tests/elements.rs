@@ -1,7 +1,7 @@
 //! Files of elements and instants in scenarios.
 
-use crate::{from_json_with, from_toml, from_toml_with, Files, Resolved};
-use crate::Network;
+use bentpipe_sim::scenario::{from_json_with, from_toml, from_toml_with, Files, Resolved};
+use bentpipe_sim::Network;
 
 const HEAD: &str = "OBJECT_NAME,NORAD_CAT_ID,EPOCH,MEAN_MOTION,ECCENTRICITY,INCLINATION,RA_OF_ASC_NODE,ARG_OF_PERICENTER,MEAN_ANOMALY,BSTAR";
 
