@@ -73,6 +73,7 @@ impl Framing {
     }
 
     /// Returns the bytes on the link for `packets` packets with `bytes` bytes in total, as if all had the same size.
+    #[inline]
     pub fn wire_bytes(&self, bytes: f64, packets: f64) -> f64 {
         match self.frames() {
             Some(frames) if packets > 0.0 => packets * frames.wire_size((bytes / packets).round() as u64) as f64,
@@ -97,6 +98,7 @@ impl Framing {
 
 impl Frames {
     /// Returns the bytes of a packet of `size` bytes on the link.
+    #[inline]
     pub fn wire_size(&self, size: u64) -> u64 {
         let framed = size.max(self.minimum).saturating_add(self.overhead);
         let stuffed = framed.saturating_add(framed.saturating_mul(self.stuffed.into()).div_ceil(256));

@@ -105,11 +105,13 @@ pub struct Outbox {
 
 impl Outbox {
     /// Takes all actions.
+    #[inline]
     pub fn take(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 
     /// Takes the memory of spent actions back, to reuse it.
+    #[inline]
     pub fn give_back(&mut self, mut spent: Vec<Action>) {
         if self.actions.is_empty() {
             spent.clear();

@@ -13,8 +13,8 @@
 //! | `coding` | work in pairs: erasure codes and compressed headers |
 //! | `acks` | remove and restore acknowledgements |
 //!
-//! A new middlebox is one file in its room, its lines here and one in `trials.rs`. Its file declares its settings, its
-//! line in [`registry!`] its effects on connections and its needs.
+//! A new middlebox is one file in its room, its lines here and one in `crates/sim/tests/trials.rs`. Its file declares its
+//! settings, its line in [`registry!`] its effects on connections and its needs.
 
 #[macro_use]
 mod registry;

@@ -196,6 +196,7 @@ impl Packet {
 
     /// Its header alone, to remember it by: without options or bytes, and no packet to be sent.
     #[must_use]
+    #[inline]
     pub fn header(&self) -> Self {
         Self { body: NO_BODY, ..*self }
     }
@@ -236,6 +237,7 @@ impl Packet {
 
     /// The owner of packets of connection `number` on `lane`: the connection's number above the lower bits of the lane's index, and
     /// in the upper half the rest of that. Numbers wrap around.
+    #[inline]
     pub fn owner(lane: LaneId, number: u64) -> u64 {
         let lane = lane.index() as u64;
         let lower = lane & ((1 << LANE_BITS) - 1) | (number % CONNECTIONS_MAX) << LANE_BITS;
@@ -248,16 +250,19 @@ impl Packet {
     }
 
     /// The number of its connection within its lane. Numbers wrap around.
+    #[inline]
     pub fn connection(&self) -> u32 {
         self.owner >> LANE_BITS
     }
 
     /// Identifies its connection, or the datagrams of its lane, among those on the same link, in one direction.
+    #[inline]
     pub fn conversation(&self) -> u64 {
         self.owned() << 1 | u64::from(self.is_to_sender())
     }
 
     /// The same datagram, on another lane.
+    #[inline]
     pub fn on_lane(self, lane: LaneId) -> Self {
         let owner = Self::owner(lane, 0);
         Self { owner: owner as u32, session: DATAGRAM | upper_half(owner), ..self }
@@ -316,6 +321,7 @@ impl Packet {
     }
 
     /// When this datagram was sent.
+    #[inline]
     pub fn sent_at(&self) -> Time {
         Time::from_ps(u64::from(self.seq.value()) << 32 | u64::from(self.ack.value()))
     }
@@ -357,6 +363,7 @@ impl Packet {
     }
 
     /// The end of a connection that it is for.
+    #[inline]
     pub fn recipient(&self) -> Recipient {
         Recipient { endpoint: self.endpoint(), owner: self.owned() }
     }

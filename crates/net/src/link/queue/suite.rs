@@ -2,7 +2,7 @@
 //! million each:
 //!
 //! ```text
-//! BENTPIPE_FUZZ_OPS=10000000 cargo test --release -p bentpipe-sim link::queue::suite
+//! BENTPIPE_FUZZ_OPS=10000000 cargo test --release -p bentpipe-net link::queue::suite
 //! ```
 
 use super::{AnyQueue, Discipline, Limit};
