@@ -96,7 +96,7 @@ fn small_packets_take_the_time_of_their_short_headers() {
     }
 }
 
-/// Drops one packet of data, and counts what is compressed from then until a full header comes.
+/// Drops one packet of data, and counts the compressed ones from then until a full header comes.
 #[derive(Debug, Default)]
 struct Drops {
     data: u64,

@@ -62,7 +62,7 @@ fn one_that_nobody_gave_is_refused() {
     assert!(read(&given("1"), "Evry").unwrap_err().to_string().contains("did you mean \"Every\"?"));
 }
 
-/// As registered ones are named.
+/// A custom middlebox is named like a registered one.
 #[test]
 fn a_name_alone_stands_for_its_table() {
     let digest = |list: &str| read_list(&given("1"), list).unwrap().digest();

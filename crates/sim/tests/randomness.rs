@@ -1,4 +1,4 @@
-//! What of a scenario is random.
+//! Randomness of a scenario: kinds of keys that the seed decides.
 
 use bentpipe_cc::CustomCc;
 use bentpipe_sim::scenario::from_toml;

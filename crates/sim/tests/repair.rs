@@ -82,7 +82,7 @@ fn lost_of_block(k: u32, repair: u32, p: f64, fails: impl Fn(u32) -> f64) -> (f6
     (mean, square - mean * mean)
 }
 
-/// Within 4 standard deviations, and what is on its way when the run ends.
+/// Allows for 4 standard deviations, and for packets under way at the end of the run.
 fn assert_residual(result: &RunResult, k: u32, (mean, variance): (f64, f64)) {
     let (lost, sent) = residual(result);
     let blocks = sent / f64::from(k);
@@ -142,7 +142,7 @@ fn what_ends_in_the_middle_of_a_block_is_protected_after_the_wait() {
     assert!((0.07..0.08).contains(&latest), "{latest} s");
 }
 
-/// Drops what it says of what passes, by its number.
+/// Drops the packets that its function names.
 struct Drops(fn(&Packet) -> bool);
 
 impl std::fmt::Debug for Drops {
