@@ -20,7 +20,7 @@ def need_module():
         pytest.skip("no module for web pages: make web builds it")
     sources = [
         path
-        for crate in ("units", "orbit", "access", "cc", "tcp", "sim", "web")
+        for crate in ("units", "orbit", "access", "cc", "tcp", "model", "net", "scenario", "sim", "web")
         for path in (ROOT / "crates" / crate / "src").rglob("*.rs")
     ]
     if max(path.stat().st_mtime for path in sources) > laboratory.MODULE.stat().st_mtime:

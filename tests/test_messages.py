@@ -124,14 +124,14 @@ def test_a_bad_message_of_python_is_found(source, fault):
     ],
 )
 def test_a_bad_message_of_rust_is_found(source, fault):
-    (message,) = of_rust("crates/sim/src/x.rs", f"fn check() {{ {source} }}\n")
+    (message,) = of_rust("crates/net/src/x.rs", f"fn check() {{ {source} }}\n")
     assert any(fault in each for each in faults(message)), faults(message)
 
 
 def test_a_good_message_is_left_alone():
     python = 'def f(n):\n    raise BentpipeError(f"{n} jobs\\n  expected at least 1")\n'
     rust = 'fn check() { report.value(&path, "is too small", "expected more than 0 s"); }\n'
-    found = [*of_python("python/bentpipe/x.py", python), *of_rust("crates/sim/src/x.rs", rust)]
+    found = [*of_python("python/bentpipe/x.py", python), *of_rust("crates/net/src/x.rs", rust)]
     assert [each.text for each in found] == [
         "{n} jobs\n  expected at least 1",
         "{key} = {value} is too small\nexpected more than 0 s",

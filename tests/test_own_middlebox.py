@@ -642,5 +642,5 @@ def test_the_python_of_the_guide_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_rust_of_the_guide_is_that_of_a_test():
     whole, _ = re.findall(r"^ +```rust\n(.*?)^ +```$", GUIDE.read_text(), flags=re.DOTALL | re.MULTILINE)
-    source = GUIDE.parents[2] / "crates" / "sim" / "src" / "middlebox" / "every.rs"
+    source = GUIDE.parents[2] / "crates" / "sim" / "tests" / "every.rs"
     assert textwrap.dedent(whole) == source.read_text()

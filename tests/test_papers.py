@@ -47,7 +47,7 @@ SAMPLE = ("BEEN-09", "BEEN-22", "GEO-17", "GEO-29", "HSWA-05", "HSWA-07", "REF-2
 """Claims that are measured even if their digests have not changed."""
 SOURCES = [
     path
-    for crate in ("access", "cc", "orbit", "sim", "tcp", "units")
+    for crate in ("access", "cc", "model", "net", "orbit", "scenario", "sim", "tcp", "units")
     for path in (ROOT / "crates" / crate).glob("src/**/*.rs")
 ]
 STORES = Path(os.environ["BENTPIPE_STORES"]) if "BENTPIPE_STORES" in os.environ else None

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from validation.starlink import FITTED, GRID_S, PHASE_S, SLOT_S, TRACES, inside, trace
 
-TABLE = Path(__file__).resolve().parent.parent / "crates" / "sim" / "src" / "spec" / "slots" / "starlink-2024.csv"
+TABLE = Path(__file__).resolve().parent.parent / "crates" / "model" / "src" / "spec" / "slots" / "starlink-2024.csv"
 LOSSES = "mmsys24-ping-bentpipe-victoria-seattle.csv.xz"
 SHARES = np.array([0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999, 1])
-"""Shares of the time of the waits of a row (`SHARES` in `crates/sim/src/spec/slots.rs`)."""
+"""Shares of the time of the waits of a row (`SHARES` in `crates/model/src/spec/slots.rs`)."""
 COMMON = 0.1
 """Share of the variance of ordinary waits that follows the process behind slow ones, as in the simulator."""
 HOLD_S, CORRELATION_S = 0.02, 0.25

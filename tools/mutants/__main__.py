@@ -23,7 +23,7 @@ from pathlib import Path
 from tools.mutants.page import PAGE, make_page
 from tools.mutants.source import COPY, PLACE, VARIABLE, Fault, copy_sources, read_faults
 
-PACKAGES = ("access", "cc", "conformance", "orbit", "quic", "sim", "tcp", "units")
+PACKAGES = ("access", "cc", "conformance", "model", "net", "orbit", "quic", "scenario", "sim", "tcp", "units")
 BUILD = ("cargo", "test", "--no-run", "--tests", "--message-format", "json")
 SETTINGS = {
     "CARGO_TARGET_DIR": str(PLACE / "build"),

@@ -27,7 +27,7 @@ pub use bench::{Input, Sent, Subject, ISS};
 pub use script::Case;
 
 use bentpipe_cc::CcKind;
-use bentpipe_sim::spec::Like;
+use bentpipe_model::spec::Like;
 use bentpipe_tcp::{Config, Segment};
 use bentpipe_units::Word;
 use std::collections::BTreeMap;

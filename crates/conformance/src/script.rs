@@ -1,6 +1,6 @@
 //! Reads scripts.
 
-use bentpipe_sim::spec::Like;
+use bentpipe_model::spec::Like;
 use bentpipe_tcp::{ClockPhase, Config, CountOption, Ecn, FastOpenOption};
 use bentpipe_units::{Duration, Word};
 
@@ -289,7 +289,7 @@ pub(crate) fn config(keys: &[(usize, &str)]) -> Result<(Like, Config), (Option<u
         joined(&plain),
         joined(&tables),
     );
-    let resolved = bentpipe_sim::scenario::from_toml(&text, "script", &[]).map_err(|problems| {
+    let resolved = bentpipe_scenario::from_toml(&text, "script", &[]).map_err(|problems| {
         let problem = &problems.problems[0];
         let place = problem.span.and_then(|span| span.start.0.checked_sub(before.lines().count() + 1));
         let meant = Some(&problem.suggestion).filter(|name| !name.is_empty());

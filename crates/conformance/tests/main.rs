@@ -4,7 +4,7 @@ mod packetdrill;
 mod table;
 
 use bentpipe_conformance::{cases, drill, run_on, unchanged, Input, Objection, Sent, Subject, ISS, SCRIPTS};
-use bentpipe_sim::spec::Like;
+use bentpipe_model::spec::Like;
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Time};
 

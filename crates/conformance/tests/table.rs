@@ -91,7 +91,7 @@ fn said(title: &str) -> &str {
 /// The names of all functions that are tests.
 fn test_names() -> BTreeSet<String> {
     let mut files = Vec::new();
-    for part in ["cc/src", "tcp/src", "tcp/tests", "sim/src", "sim/tests", "io/src"] {
+    for part in ["cc/src", "tcp/src", "tcp/tests", "model/src", "net/src", "scenario/src", "sim/tests", "io/src"] {
         sources(&root().join("crates").join(part), &mut files);
     }
     let mut names = BTreeSet::new();
@@ -202,7 +202,7 @@ impl Section {
 fn rows(scripts: &[(String, Vec<String>)]) -> BTreeMap<Section, Row> {
     let mut rows: BTreeMap<Section, Row> = BTreeMap::new();
     let mut files = Vec::new();
-    for part in ["cc", "tcp", "sim", "conformance"] {
+    for part in ["cc", "tcp", "model", "net", "scenario", "conformance"] {
         sources(&root().join("crates").join(part).join("src"), &mut files);
     }
     files.sort();

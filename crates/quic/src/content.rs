@@ -1,6 +1,6 @@
 //! Data of streams: counts and zeros in the simulator, bytes on the wire.
 
-use bentpipe_sim::stack::StreamNo;
+use bentpipe_model::stack::StreamNo;
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -14,8 +14,8 @@ use crate::qlog::{Log, Output};
 use crate::setup::{self, Crypto};
 use crate::tap::Shared;
 use bentpipe_cc::{PathLesson, SavedPath};
-use bentpipe_sim::spec::{Quic, QuicRead, QuicSendOrder};
-use bentpipe_sim::stack::{
+use bentpipe_model::spec::{Quic, QuicRead, QuicSendOrder};
+use bentpipe_model::stack::{
     Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo, DATAGRAM_MIN,
 };
 use bentpipe_units::{Duration, Ecn, Time};

@@ -1,7 +1,7 @@
 //! Pace of a congestion control with its own rate, in front of the stack.
 
 use bentpipe_cc::Pace;
-use bentpipe_sim::spec::Quic;
+use bentpipe_model::spec::Quic;
 use bentpipe_units::{Duration, Time};
 
 /// Longest wait between two datagrams, at any pace.

@@ -17,7 +17,7 @@ use bentpipe_cc::{
     AckSample, CarefulResume, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState,
     ResumeReason, SavedPath,
 };
-use bentpipe_sim::spec::Quic;
+use bentpipe_model::spec::Quic;
 use bentpipe_units::{Duration, Time};
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;

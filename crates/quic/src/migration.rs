@@ -1,6 +1,6 @@
 //! Addresses of an end, and their changes (RFC 9000 §9).
 
-use bentpipe_sim::spec::{QuicChange, QuicMigration};
+use bentpipe_model::spec::{QuicChange, QuicMigration};
 use bentpipe_units::Time;
 use quinn_proto::Side;
 use std::collections::VecDeque;

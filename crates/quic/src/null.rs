@@ -5,7 +5,7 @@
 //! the system, so real TLS has not. A session to resume, and the address token of an earlier connection, are given.
 
 use crate::fates::{Fates, Space};
-use bentpipe_sim::spec::QuicResume;
+use bentpipe_model::spec::QuicResume;
 use bytes::BytesMut;
 use quinn_proto::crypto::{
     self, AeadKey, CryptoError, ExportKeyingMaterialError, HandshakeTokenKey, HeaderKey, HmacKey, KeyPair, Keys,

@@ -8,7 +8,7 @@
 //! packets received, which the unprotected parts of headers have, and has round trips in seconds.
 
 use crate::fates::take_varint;
-use bentpipe_sim::stack::EngineState;
+use bentpipe_model::stack::EngineState;
 use bentpipe_units::Time;
 use quinn_proto::{QlogConfig, QlogStream};
 use std::fmt;

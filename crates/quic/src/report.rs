@@ -2,7 +2,7 @@
 
 use crate::driver::QuicEnd;
 use crate::qlog::Log;
-use bentpipe_sim::stack::EngineState;
+use bentpipe_model::stack::EngineState;
 use bentpipe_units::Time;
 use quinn_proto::Event;
 

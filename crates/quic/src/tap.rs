@@ -4,7 +4,7 @@
 use crate::clock::Clock;
 use crate::qlog::{Log, Note};
 use bentpipe_cc::{Pace, PathLesson};
-use bentpipe_sim::stack::EngineState;
+use bentpipe_model::stack::EngineState;
 use bentpipe_units::Duration;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;

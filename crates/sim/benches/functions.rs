@@ -5,7 +5,7 @@
 //! it. What a packet costs with a function, less what it costs without any, is what the function costs, with all that it sends itself.
 #![allow(clippy::print_stdout)]
 
-#[path = "../src/middlebox/trials.rs"]
+#[path = "../tests/trials.rs"]
 #[macro_use]
 mod trials;
 

@@ -1,43 +1,21 @@
 //! Laboratory: a scenario becomes a network, the network runs in virtual time, the run becomes tables.
 //!
-//! | module | content |
+//! | part | crate |
 //! |---|---|
-//! | [`dictionary`] | meaning of each column, series, event and cause of loss, and their tables |
-//! | `distribution` | random sizes and times |
-//! | [`spec`] | description of a run as plain values, with their keys in a scenario |
-//! | [`scenario`] | scenario files, their meaning, and their faults |
-//! | [`stack`] | contract of transports that are not part of the simulator, such as QUIC |
-//! | [`Network`] | the running value: links, nodes, hosts, schedule |
-//! | [`ids`] | indices of the parts of a network |
-//! | `engine` | schedule and order of events |
-//! | `link` | queue, rate, errors, delay |
-//! | [`middlebox`] | middleboxes |
-//! | `traffic` | flows: applications, and their connections |
-//! | [`record`] | counters, series, and the tables of a run |
+//! | [`scenario`]: scenario files, their meaning, and their faults | `bentpipe_scenario` |
+//! | [`spec`], [`middlebox`], [`stack`], [`Packet`], [`ids`], [`dictionary`]: what both others agree on | `bentpipe_model` |
+//! | [`Network`], [`record`]: what runs | `bentpipe_net` |
+//!
+//! Neither the reader of scenarios nor the network depends on the other.
 #![forbid(unsafe_code)]
 
-pub mod dictionary;
-mod distribution;
-mod engine;
-mod framing;
-pub mod ids;
-mod link;
-pub mod middlebox;
-mod network;
-mod packet;
-pub mod record;
-pub mod scenario;
-pub mod spec;
-pub mod stack;
-#[cfg(test)]
-mod swarm;
-mod traffic;
-
-pub use network::{
-    ends, Ahead, Delivered, Failure, Fate, Lost, Network, PortId, RealPackets, Refused, Sighting, Taken, Trouble,
-    Witness,
+pub use bentpipe_model::packet::{Bodies, Packet};
+pub use bentpipe_model::{dictionary, ids, middlebox, spec, stack};
+pub use bentpipe_net::{
+    ends, record, Ahead, Delivered, Failure, Fate, Lost, Network, PortId, RealPackets, Refused, Sighting, Taken,
+    Trouble, Witness,
 };
-pub use packet::{Bodies, Packet};
+pub use bentpipe_scenario as scenario;
 
 /// Number of the results of this simulator. Equal numbers, scenarios and seeds give equal results.
 ///

@@ -1,6 +1,6 @@
 """Hints on experiments: the coverage of intervals, and the power of replications. Results show them as notes.
 
-Hints on a scenario that need no run are the core's (`crates/sim/src/spec/hints.rs`).
+Hints on a scenario that need no run are the core's (`crates/model/src/spec/hints.rs`).
 """
 
 from __future__ import annotations
