@@ -377,8 +377,8 @@ def _queue(
         if jitter is not None and load.ways is None:
             without.append(remove(longest_s, jitter.find_longest(base_s, float(load.interval_s[0]))))
         # Probes show slow jitter, and the segments themselves rare jitter, such as pauses of the path.
-        least = min(without, key=lambda each: float(np.nanquantile(each, RARE)))
-        return _find_queue_limit(least * rate_bps / 8, segment, is_silent=is_silent)
+        shortest = min(without, key=lambda each: float(np.nanquantile(each, RARE)))
+        return _find_queue_limit(shortest * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
     settled = settled if settled.any() else ~settled

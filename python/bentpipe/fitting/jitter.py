@@ -84,7 +84,8 @@ def remove_under_load(load: Load, longest_s: Array, base_s: float, rate_bps: flo
     step_s, begin_s = float(load.interval_s[0]), load.begin_s
     # During a repair, no wait is known.
     is_low = longest_s < FULL * float(np.nanquantile(longest_s, USUAL))
-    without, late = [], []
+    without: list[Array] = []
+    late: list[Array] = []
     last = len(longest_s)
     while last >= WINDOW:
         first = last - WINDOW

@@ -102,9 +102,11 @@ def _read_load(
     described = _describe(parts[0], about) if parts else {}
     mss, block = number(described.get("TCP_MSS")), number(described.get("SEND_SIZE"))
     segment = int(mss) if mss > 0 else MSS
-    trips = [_list_state(results, f"{part}::tcp_rtt", times) for part in parts]
-    windows = [_list_state(results, f"{part}::tcp_cwnd", times) for part in parts]
-    is_known = bool(parts) and all(each is not None for each in (*trips, *windows))
+    trips, windows = (
+        [state for part in parts if (state := _list_state(results, f"{part}::{name}", times)) is not None]
+        for name in ("tcp_rtt", "tcp_cwnd")
+    )
+    is_known = bool(parts) and len(trips) == len(windows) == len(parts)
     is_upload = way == "reverse"
     return Load(
         times[present],
