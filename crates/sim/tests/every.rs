@@ -27,7 +27,7 @@ settings! {
 
 /// Regular losses at a node.
 #[derive(Clone, Debug)]
-pub struct Every {
+pub(crate) struct Every {
     config: EveryConfig,
     seen: u64,
 }
