@@ -58,8 +58,8 @@ impl Meta {
         }
     }
 
-    /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
-    /// peer, and offers it the address (ADD_ADDR).
+    /// Opens subflow `i`. If its connection was used, another one is needed first ([`MultiEvent::Rejoins`]). A subflow that is open is
+    /// left alone. The passive end waits for the peer, and offers it the address (ADD_ADDR).
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_early = match self.phase {
             MultiPhase::Closed | MultiPhase::Opening => true,
@@ -68,14 +68,39 @@ impl Meta {
         };
         if is_early && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if !is_early && self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
-            self.prepare(i, subflows);
-            self.begin(now, i, subflows);
+        } else if !is_early && self.await_join(now, i, subflows) {
             if self.role == Role::Passive {
                 self.subflows[i].offer = Some(Repeated::new(now));
                 self.repeat_due(now, subflows);
             }
+        } else if self.role == Role::Active && self.is_wanted() && self.subflows[i].is_away() {
+            self.report(MultiEvent::Rejoins(i));
         }
+    }
+
+    /// Opens subflow `i` over its new connection, as [`join`](Self::join) does, but the passive end offers no address: the peer
+    /// joins already. Returns false if the connection was used, or the subflow may not join.
+    pub fn await_join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) -> bool {
+        let may_join = self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i));
+        if may_join {
+            self.prepare(i, subflows);
+            self.begin(now, i, subflows);
+        }
+        may_join
+    }
+
+    /// Gives up what is left of subflow `i` at this end: the peer joins over another connection in its place. It may still have a
+    /// reset to send.
+    pub fn make_way<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if !self.subflows[i].is_away() {
+            self.drop_subflow(now, i, SubflowReset::SILENT, subflows);
+        }
+    }
+
+    /// Whether the peer may join with another subflow: there are data, or may be.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.phase == MultiPhase::Open && !(self.sender.is_finished() && self.receiver.is_finished())
     }
 
     /// Takes subflow `i` out of use; other subflows carry later data. If its path works, a FIN follows the data that it was given
@@ -107,19 +132,34 @@ impl Meta {
 
     /// Handles a notice that the route of subflow `i` is interrupted. The notice has an effect only with
     /// [`ReinjectOn::Told`].
-    pub fn on_path_down<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
-        if self.config.reinject.on == ReinjectOn::Told {
-            self.fail(i, subflows);
-            self.subflows[i].is_down = true;
+    pub fn on_path_down<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if self.config.reinject.on != ReinjectOn::Told {
+            return;
+        }
+        self.fail(i, subflows);
+        self.subflows[i].is_down = true;
+        let is_joined = self.phase == MultiPhase::Open && self.subflows[i].stage == Stage::Open;
+        if self.config.rejoin.withdraw && self.role == Role::Active && self.is_confirmed && is_joined {
+            self.withdraw(now, i, true, subflows);
+            // The peer may not join again. This end may.
+            self.subflows[i].is_barred = false;
         }
     }
 
-    /// Handles a notice that the route of subflow `i` is usable again. A subflow that has given up meanwhile stays away.
-    pub fn on_path_up(&mut self, i: usize) {
+    /// Handles a notice that the route of subflow `i` is usable again. If its connection has ended meanwhile, it joins again at once.
+    pub fn on_path_up<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let subflow = &mut self.subflows[i];
-        let was_failed = std::mem::take(&mut subflow.is_down) && std::mem::take(&mut subflow.facts.is_failed);
-        if was_failed && subflow.stage == Stage::Open {
-            self.report(MultiEvent::Restored(i));
+        let was_down = std::mem::take(&mut subflow.is_down);
+        let was_failed = was_down && std::mem::take(&mut subflow.facts.is_failed);
+        match subflow.stage {
+            Stage::Open if was_failed => self.report(MultiEvent::Restored(i)),
+            // The next SYN may be far away.
+            Stage::Opening if was_down && self.role == Role::Active && subflow.facts.joins > 0 => {
+                self.drop_subflow(now, i, SubflowReset::SILENT, subflows);
+                self.subflows[i].await_return(now, self.role);
+            }
+            _ if was_down && subflow.is_away() && subflow.facts.joins > 0 => subflow.await_return(now, self.role),
+            _ => {}
         }
         self.touch(i);
     }
@@ -130,7 +170,7 @@ impl Meta {
             return;
         }
         for i in 0..self.subflows.len() {
-            if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+            if !self.subflows[i].is_away() {
                 subflows.connection(i).tell(Multipath::FastClose);
                 subflows.connection(i).abort();
                 self.subflows[i].stage = Stage::Closed;
@@ -175,7 +215,9 @@ impl Meta {
         self.subflows[i].facts.joins += 1;
         self.touch(i);
         if !is_first {
-            return self.report(MultiEvent::Joined(i));
+            self.report(MultiEvent::Joined(i));
+            // All may have been said meanwhile.
+            return self.advance_close(now, subflows);
         }
         self.phase = MultiPhase::Open;
         self.report(MultiEvent::Established);
@@ -265,7 +307,7 @@ impl Meta {
 
     /// The connection of subflow `i` is over.
     pub(super) fn on_subflow_closed<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        if matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+        if self.subflows[i].is_away() {
             return;
         }
         self.strand(i, subflows);
@@ -284,6 +326,13 @@ impl Meta {
         }
     }
 
+    /// The connection of subflow `i` timed out or was reset. It may join again.
+    pub(super) fn retry(&mut self, now: Time, i: usize) {
+        if self.subflows[i].stage == Stage::Closed && self.config.rejoin.retry && self.is_wanted() && self.is_confirmed {
+            self.subflows[i].await_return(now + self.config.rejoin.after, self.role);
+        }
+    }
+
     /// Gives up subflow `i`. The peer gets a reset with its reason.
     fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, reset: SubflowReset, subflows: &mut S) {
         let conn = subflows.connection(i);
@@ -294,7 +343,9 @@ impl Meta {
             self.report(MultiEvent::Reset(i, reset));
         }
         self.touch(i);
+        self.subflows[i].is_barred |= !reset.is_transient;
         self.on_subflow_closed(now, i, subflows);
+        self.retry(now, i);
     }
 
     /// Ends the connection: stops its timers and reports the result.
@@ -319,15 +370,20 @@ impl Meta {
     ) {
         if multi == Some(Multipath::FastClose) {
             for i in 0..self.subflows.len() {
-                if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+                if !self.subflows[i].is_away() {
                     self.drop_subflow(now, i, GONE, subflows);
                 }
             }
             return;
         }
-        if self.subflows[i].stage == Stage::Open && subflows.connection(i).state() == State::Closed {
-            self.subflows[i].was_reset = true;
-            if let Some(Multipath::Reset(reset)) = multi {
+        if self.subflows[i].is_away() || subflows.connection(i).state() != State::Closed {
+            return;
+        }
+        let is_open = self.subflows[i].stage == Stage::Open;
+        self.subflows[i].was_reset |= is_open;
+        if let Some(Multipath::Reset(reset)) = multi {
+            self.subflows[i].is_barred |= !reset.is_transient;
+            if is_open {
                 self.report(MultiEvent::Reset(i, reset));
             }
         }
@@ -382,7 +438,7 @@ impl Meta {
         has_data: bool,
         subflows: &mut S,
     ) {
-        if segment.flags.has(Flags::SYN) || self.subflows[i].stage == Stage::Closed {
+        if segment.flags.has(Flags::SYN) || self.subflows[i].is_away() {
             return;
         }
         match segment.multi {
@@ -396,8 +452,8 @@ impl Meta {
             // Others carry its data meanwhile. A path that answers stays (RFC 8684 §3.4.2).
             Some(Multipath::RemoveAddress(id)) => match self.subflows.get_mut(usize::from(id)) {
                 Some(Subflow { stage: Stage::Opening, .. }) => self.drop_subflow(now, id.into(), GONE, subflows),
-                Some(Subflow { stage: Stage::Open, doubt: doubt @ None, .. }) => {
-                    *doubt = Some(Repeated::new(now));
+                Some(Subflow { stage: Stage::Open, doubt: doubt @ None, is_barred, .. }) => {
+                    (*doubt, *is_barred) = (Some(Repeated::new(now)), true);
                     self.fail(id.into(), subflows);
                     self.repeat_due(now, subflows);
                 }
@@ -426,10 +482,17 @@ impl Meta {
         if i >= self.subflows.len() || self.role == Role::Passive {
             return;
         }
-        if super::is_fresh(subflows.connection(i)) {
-            self.join(now, i, subflows);
-        } else if self.subflows[i].stage == Stage::Closed {
-            self.report(MultiEvent::Advertised(i));
+        match &mut self.subflows[i] {
+            // The peer may have given up its connection. One that works answers.
+            Subflow { stage: Stage::Open, doubt: doubt @ None, .. } => {
+                *doubt = Some(Repeated::new(now));
+                self.repeat_due(now, subflows);
+            }
+            Subflow { stage: Stage::Open | Stage::Opening, .. } => {}
+            subflow => {
+                subflow.is_barred = false;
+                self.join(now, i, subflows);
+            }
         }
     }
 
@@ -439,8 +502,9 @@ impl Meta {
         if self.phase != MultiPhase::Open || !subflows.connection(i).report().is_subflow() {
             return;
         }
-        let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed);
-        let is_alone = i == 0 && self.subflows.iter().skip(1).all(|subflow| !was_used(subflow));
+        let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed) || subflow.facts.joins > 0;
+        let is_first = i == 0 && self.subflows[0].facts.joins == 1;
+        let is_alone = is_first && self.subflows.iter().skip(1).all(|subflow| !was_used(subflow));
         if is_alone {
             self.fall_back(now, subflows);
         } else if has_data || !self.subflows[i].has_signalled {

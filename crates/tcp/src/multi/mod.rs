@@ -30,7 +30,7 @@ mod scheduler;
 mod sender;
 mod subflows;
 
-pub use config::{MultiConfig, Reinject, ReinjectOn};
+pub use config::{MultiConfig, Reinject, ReinjectOn, Rejoin};
 pub use coupling::{Coupling, Uncoupled};
 pub use events::{MultiCounters, MultiEvent, SubflowFacts};
 pub use scheduler::*;
@@ -242,11 +242,13 @@ impl Meta {
             }
             Event::FastRetransmit(_) | Event::EcnReduction(_) => self.note_loss(i, subflows),
             Event::PeerFinished => self.on_subflow_finished(now, i, subflows),
-            Event::Aborted(_) => {
+            // This end has not given it up before.
+            Event::Aborted(_) if !self.subflows[i].is_away() => {
                 if self.subflows[i].stage == Stage::Open && !self.subflows[i].was_reset {
                     self.report(MultiEvent::Reset(i, SubflowReset::SILENT));
                 }
                 self.on_subflow_closed(now, i, subflows);
+                self.retry(now, i);
             }
             Event::Closed => self.on_subflow_closed(now, i, subflows),
             _ => {}

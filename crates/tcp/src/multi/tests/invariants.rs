@@ -148,9 +148,9 @@ fn check(case: Case) -> Result<(), TestCaseError> {
         for (i, was_down) in is_told.iter_mut().enumerate() {
             let is_down = world.paths[i].down.iter().any(|&(from, to)| from <= world.now && world.now < to);
             if std::mem::replace(was_down, is_down) != is_down {
-                world.call(CLIENT, |meta, _, subflows| match is_down {
-                    true => meta.on_path_down(i, subflows),
-                    false => meta.on_path_up(i),
+                world.call(CLIENT, |meta, now, subflows| match is_down {
+                    true => meta.on_path_down(now, i, subflows),
+                    false => meta.on_path_up(now, i, subflows),
                 });
             }
         }
