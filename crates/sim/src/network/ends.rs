@@ -207,6 +207,7 @@ impl Endpoints {
             self.rearm_late(endpoint, schedule);
             subflow += 1;
         }
+        self.traffic.formers(endpoint).into_iter().flatten().for_each(|former| self.rearm_late(former, schedule));
     }
 
     /// Schedules the next wake-up of the application of a flow.

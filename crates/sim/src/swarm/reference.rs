@@ -151,8 +151,7 @@ impl<'a> Reference<'a> {
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
                 let session = self.traffic.session(end.slot());
-                (ordinal, subflow) =
-                    (session.ordinal, self.traffic.place_in_group(end.slot()).map_or(0, |place| place.1));
+                (ordinal, subflow) = (session.ordinal, self.traffic.rank_in_session(end.slot()));
                 (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
             }
             Happening::Sample => (&self.scenario.title, "sampler"),
@@ -344,10 +343,11 @@ impl<'a> Reference<'a> {
         if let Some(label) = self.bodies.label(&packet) {
             self.traffic.read_label(self.now, endpoint, label);
         }
-        let host = &mut self.traffic.hosts[endpoint];
-        if !host.is_listening() {
+        let host = &self.traffic.hosts[endpoint];
+        if !host.is_listening() && !(host.in_group && self.traffic.may_join(&packet)) {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
+        let host = &mut self.traffic.hosts[endpoint];
         self.ledger.delivered += 1;
         if host.in_group {
             return self.receive_in_group(&packet);
@@ -419,6 +419,10 @@ impl<'a> Reference<'a> {
                     }
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
+                Task::Join(endpoint) => {
+                    self.traffic.join_again(self.now, endpoint);
+                    self.drive(endpoint);
+                }
                 Task::Rearm(flow) => self.enter_flow(flow),
                 Task::Send(path, size, of) => {
                     self.ledger.sent += 1;

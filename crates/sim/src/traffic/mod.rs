@@ -19,6 +19,7 @@ mod loss_verdicts;
 mod messages;
 mod observe;
 mod pool;
+mod returning;
 mod send_times;
 mod sessions;
 mod streams;

@@ -328,13 +328,20 @@ impl Meta {
 
     /// The connection of subflow `i` timed out or was reset. It may join again.
     pub(super) fn retry(&mut self, now: Time, i: usize) {
-        if self.subflows[i].stage == Stage::Closed && self.config.rejoin.retry && self.is_wanted() && self.is_confirmed {
+        if self.subflows[i].stage == Stage::Closed && self.config.rejoin.retry && self.is_wanted() && self.is_confirmed
+        {
             self.subflows[i].await_return(now + self.config.rejoin.after, self.role);
         }
     }
 
     /// Gives up subflow `i`. The peer gets a reset with its reason.
-    fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, reset: SubflowReset, subflows: &mut S) {
+    pub(super) fn drop_subflow<S: Subflows + ?Sized>(
+        &mut self,
+        now: Time,
+        i: usize,
+        reset: SubflowReset,
+        subflows: &mut S,
+    ) {
         let conn = subflows.connection(i);
         let is_open = conn.state().is_synchronised();
         conn.tell(Multipath::Reset(reset));
@@ -502,7 +509,8 @@ impl Meta {
         if self.phase != MultiPhase::Open || !subflows.connection(i).report().is_subflow() {
             return;
         }
-        let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed) || subflow.facts.joins > 0;
+        let was_used =
+            |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed) || subflow.facts.joins > 0;
         let is_first = i == 0 && self.subflows[0].facts.joins == 1;
         let is_alone = is_first && self.subflows.iter().skip(1).all(|subflow| !was_used(subflow));
         if is_alone {

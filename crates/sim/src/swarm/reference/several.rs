@@ -115,6 +115,9 @@ impl Reference<'_> {
 
     /// Sends what an end of a group has to send, and enters its wake-ups.
     pub(super) fn drive_group(&mut self, endpoint: EndpointId) {
+        if self.traffic.is_former(endpoint) {
+            self.transmit(endpoint);
+        }
         self.take_subflow_events(endpoint);
         self.transmit_by_turns(endpoint);
         self.traffic.group_events(self.now, endpoint, &mut self.recorder);
@@ -122,7 +125,10 @@ impl Reference<'_> {
         self.transmit_by_turns(endpoint);
         self.traffic.settle_group(self.now, endpoint, &mut self.recorder);
         let siblings: Vec<EndpointId> = self.traffic.siblings(endpoint).collect();
-        siblings.into_iter().for_each(|sibling| self.enter_end(sibling));
+        siblings
+            .into_iter()
+            .chain(self.traffic.formers(endpoint).into_iter().flatten())
+            .for_each(|sibling| self.enter_end(sibling));
         self.carry_out_tasks();
     }
 
