@@ -283,11 +283,19 @@ impl End {
         if !segment.flags.has(Flags::DUMMY) && self.is_old(of, segment) {
             return Ok(());
         }
-        self.has_counted |= !segment.flags.has(Flags::DUMMY) && matches!(segment.multi, Some(Multipath::Dss(_)));
+        let is_counted = !segment.flags.has(Flags::DUMMY) && self.is_acceptable(of, segment);
+        self.has_counted |= is_counted && matches!(segment.multi, Some(Multipath::Dss(_)));
         if len > 0 {
             self.takes(at, subflow, (dsn, dsn + len));
         }
         Ok(())
+    }
+
+    /// Whether a segment ends at or behind the next byte that its connection expects (RFC 9293 §3.4). A keepalive does not.
+    fn is_acceptable(&self, of: Of, segment: &Segment) -> bool {
+        let expected = self.stamps.get(&of).map_or(0, |stamps| stamps.0);
+        let last = segment.seq.value().wrapping_add(u32::from(segment.len).saturating_sub(1));
+        last.wrapping_sub(expected) as i32 >= 0
     }
 
     /// Whether a connection refuses a segment for its timestamp (RFC 7323 §5.3). Notes the timestamp of a segment in order.

@@ -44,17 +44,9 @@ impl Meta {
         for i in 0..n {
             self.prepare(i, subflows);
             match self.role {
-                Role::Active if i > 0 => self.plan(now, i),
+                Role::Active if i > 0 => self.subflows[i].plan(now),
                 _ => self.begin(now, i, subflows),
             }
-        }
-    }
-
-    /// Subflow `i` of the active end joins at its time.
-    fn plan(&mut self, now: Time, i: usize) {
-        let subflow = &mut self.subflows[i];
-        if subflow.start < Duration::MAX && subflow.stage == Stage::Planned(Time::NEVER) {
-            subflow.stage = Stage::Planned(now + subflow.start);
         }
     }
 
@@ -74,7 +66,7 @@ impl Meta {
                 self.repeat_due(now, subflows);
             }
         } else if self.role == Role::Active && self.is_wanted() && self.subflows[i].is_away() {
-            self.report(MultiEvent::Rejoins(i));
+            self.outbox.report(MultiEvent::Rejoins(i));
         }
     }
 
@@ -126,7 +118,7 @@ impl Meta {
     pub fn set_backup<S: Subflows + ?Sized>(&mut self, i: usize, is_backup: bool, subflows: &mut S) {
         if std::mem::replace(&mut self.subflows[i].facts.is_backup, is_backup) != is_backup {
             subflows.connection(i).tell(Multipath::Priority { is_backup });
-            self.touch(i);
+            self.outbox.touch(i);
         }
     }
 
@@ -152,16 +144,18 @@ impl Meta {
         let was_down = std::mem::take(&mut subflow.is_down);
         let was_failed = was_down && std::mem::take(&mut subflow.facts.is_failed);
         match subflow.stage {
-            Stage::Open if was_failed => self.report(MultiEvent::Restored(i)),
+            Stage::Open if was_failed => self.outbox.report(MultiEvent::Restored(i)),
             // The next SYN may be far away.
-            Stage::Opening if was_down && self.role == Role::Active && subflow.facts.joins > 0 => {
+            Stage::Opening
+                if was_down && self.role == Role::Active && subflow.facts.joins > 0 && !subflow.is_invited =>
+            {
                 self.drop_subflow(now, i, SubflowReset::SILENT, subflows);
                 self.subflows[i].await_return(now, self.role);
             }
             _ if was_down && subflow.is_away() && subflow.facts.joins > 0 => subflow.await_return(now, self.role),
             _ => {}
         }
-        self.touch(i);
+        self.outbox.touch(i);
     }
 
     /// Gives up the connection and its unacknowledged data (MP_FASTCLOSE).
@@ -174,7 +168,7 @@ impl Meta {
                 subflows.connection(i).tell(Multipath::FastClose);
                 subflows.connection(i).abort();
                 self.subflows[i].stage = Stage::Closed;
-                self.touch(i);
+                self.outbox.touch(i);
             }
         }
         self.end();
@@ -198,7 +192,7 @@ impl Meta {
     fn begin<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         self.subflows[i].restart();
         subflows.connection(i).open(now);
-        self.touch(i);
+        self.outbox.touch(i);
     }
 
     /// Subflow `i` is open.
@@ -210,17 +204,17 @@ impl Meta {
             return self.drop_subflow(now, i, SubflowReset::permanent(ResetReason::Signals), subflows);
         }
         self.subflows[i].stage = Stage::Open;
-        self.subflows[i].offer = None;
+        (self.subflows[i].offer, self.subflows[i].is_invited) = (None, false);
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
-        self.touch(i);
+        self.outbox.touch(i);
         if !is_first {
-            self.report(MultiEvent::Joined(i));
+            self.outbox.report(MultiEvent::Joined(i));
             // All may have been said meanwhile.
             return self.advance_close(now, subflows);
         }
         self.phase = MultiPhase::Open;
-        self.report(MultiEvent::Established);
+        self.outbox.report(MultiEvent::Established);
         if !is_agreed {
             return self.fall_back(now, subflows);
         }
@@ -268,7 +262,7 @@ impl Meta {
     fn finish<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
         if matches!(self.subflows[i].stage, Stage::Open | Stage::Opening) {
             subflows.connection(i).close();
-            self.touch(i);
+            self.outbox.touch(i);
         }
     }
 
@@ -289,13 +283,13 @@ impl Meta {
         conn.tell(Multipath::Dss(fin));
         self.timers.fin = now + conn.report().probe_delay(self.timers.fin_backoff);
         self.timers.fin_backoff = (self.timers.fin_backoff * 2).min(1024);
-        self.touch(i);
+        self.outbox.touch(i);
     }
 
     /// The peer closed subflow `i`.
     pub(super) fn on_subflow_finished<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         if self.phase == MultiPhase::Plain {
-            self.report(MultiEvent::PeerFinished);
+            self.outbox.report(MultiEvent::PeerFinished);
         } else if !self.receiver.is_finished() && self.subflows.len() > 1 {
             // It leaves before the data end: it will carry nothing more in either direction.
             self.strand(i, subflows);
@@ -312,7 +306,7 @@ impl Meta {
         }
         self.strand(i, subflows);
         self.subflows[i].close();
-        self.report(MultiEvent::Left(i));
+        self.outbox.report(MultiEvent::Left(i));
         if self.subflows.iter().any(|subflow| subflow.stage == Stage::Open) {
             return;
         }
@@ -347,9 +341,9 @@ impl Meta {
         conn.tell(Multipath::Reset(reset));
         conn.abort();
         if is_open {
-            self.report(MultiEvent::Reset(i, reset));
+            self.outbox.report(MultiEvent::Reset(i, reset));
         }
-        self.touch(i);
+        self.outbox.touch(i);
         self.subflows[i].is_barred |= !reset.is_transient;
         self.on_subflow_closed(now, i, subflows);
         self.retry(now, i);
@@ -364,7 +358,7 @@ impl Meta {
         let is_whole = self.sender.is_finished() || (self.sender.is_closing && una == self.sender.offered);
         self.phase = MultiPhase::Ended;
         self.timers = super::MetaTimers::STOPPED;
-        self.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
+        self.outbox.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
     }
 
     /// Subflow `i` got a reset: with MP_FASTCLOSE the peer gave up all of them.
@@ -391,7 +385,7 @@ impl Meta {
         if let Some(Multipath::Reset(reset)) = multi {
             self.subflows[i].is_barred |= !reset.is_transient;
             if is_open {
-                self.report(MultiEvent::Reset(i, reset));
+                self.outbox.report(MultiEvent::Reset(i, reset));
             }
         }
     }
@@ -420,7 +414,7 @@ impl Meta {
             keepalive.note_sent(now, conn.report().rto());
             conn.probe_window();
             self.subflows[i].doubt = Some(keepalive);
-            self.touch(i);
+            self.outbox.touch(i);
         }
     }
 
@@ -429,7 +423,7 @@ impl Meta {
         let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
         let other = (0..self.subflows.len()).find(is_other)?;
         subflows.connection(other).tell(told);
-        self.touch(other);
+        self.outbox.touch(other);
         Some(other)
     }
 }
@@ -473,7 +467,7 @@ impl Meta {
             }
             Some(Multipath::AddAddress { id, is_echo: false }) => {
                 subflows.connection(i).tell(Multipath::AddAddress { id, is_echo: true });
-                self.touch(i);
+                self.outbox.touch(i);
                 self.on_address(now, usize::from(id), subflows);
             }
             Some(Multipath::Join { is_backup, .. }) if self.role == Role::Passive => {
@@ -497,7 +491,7 @@ impl Meta {
             }
             Subflow { stage: Stage::Open | Stage::Opening, .. } => {}
             subflow => {
-                subflow.is_barred = false;
+                (subflow.is_barred, subflow.is_invited) = (false, true);
                 self.join(now, i, subflows);
             }
         }
@@ -530,7 +524,7 @@ impl Meta {
                 let conn = subflows.connection(i);
                 conn.tell(Multipath::Reset(SubflowReset::permanent(ResetReason::Middlebox)));
                 conn.abort();
-                self.touch(i);
+                self.outbox.touch(i);
             }
             self.subflows[i].stage = Stage::Closed;
         }
@@ -542,7 +536,7 @@ impl Meta {
         conn.end_signals(buffer, window, tells_peer);
         conn.set_reads_at_once(self.receiver.reads_at_once());
         conn.set_backlog(Backlog::None);
-        self.report(MultiEvent::FellBack);
+        self.outbox.report(MultiEvent::FellBack);
         self.mirror(now, subflows);
         self.advance_close(now, subflows);
     }

@@ -3,7 +3,7 @@
 use super::{product, Flow, TransportKeys};
 use crate::scenario::report::{below, path, Report};
 use crate::spec::App;
-use bentpipe_tcp::multi::{Coupling, MultiConfig, Uncoupled};
+use bentpipe_tcp::multi::{Coupling, MultiConfig, ReinjectOn, Uncoupled};
 use bentpipe_tcp::{AutoBuffer, Config, ReceiveBuffer};
 use bentpipe_units::settings::Typed;
 use bentpipe_units::{Duration, Rate};
@@ -160,6 +160,11 @@ pub(crate) fn settle_multipath(
         let expected = format!("expected at least one segment, at most {} B", Config::RECEIVE_BUFFER_MAX);
         report.value(&key, "is out of range", &expected);
     }
+    if config.rejoin.withdraw && config.reinject.on != ReinjectOn::Told {
+        let key = path(["flow", name, "multipath", "rejoin", "withdraw"]);
+        let message = "has no effect: the end does not hear that a route is interrupted";
+        report.value(&key, message, "expected multipath.reinject.on = \"told\" beside it");
+    }
     MultipathKeys { config, receive_buffer_bdp }
 }
 
@@ -246,6 +251,10 @@ delay = \"290 ms\"
             (
                 vec![FLOW, "multipath = { coupling = \"lia\" }\n", LEO, GEO],
                 "flow.f.multipath.coupling = \"lia\" couples windows of Reno, and subflow \"geo\" has cc \"cubic\"",
+            ),
+            (
+                vec![FLOW, "multipath = { rejoin = { withdraw = true } }\n", LEO, GEO],
+                "flow.f.multipath.rejoin.withdraw = true has no effect: the end does not hear that a route is interrupted; expected multipath.reinject.on",
             ),
             (
                 vec![FLOW, MULTI, "app = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"100 B\" }\n", LEO, GEO],

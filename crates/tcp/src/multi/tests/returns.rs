@@ -213,6 +213,25 @@ fn an_end_that_gave_up_offers_its_address_again() {
     assert!(world.acked(SERVER, 0) > 100 * SMSS, "it carries data again");
 }
 
+/// The server offers the address of a path that is silent. The join fails, and is not repeated.
+#[test]
+fn rfc8684_3_4_1_a_join_that_failed_waits_for_another_offer() {
+    let mut world = World::new(MultiConfig::default(), &tcp(), vec![Path::of(20), Path::of(60)]);
+    world.open();
+    world.run_until(at(1000));
+    world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, true, subflows));
+    world.run_until(at(2000));
+    world.paths[1].down = vec![(at(2000), at(2_000_000))];
+    for n in 1..3 {
+        world.replace(1);
+        world.call(SERVER, |meta, now, subflows| meta.join(now, 1, subflows));
+        world.run_until(at(1_000_000 * n));
+        let attempts = world.ends[CLIENT].events.iter().filter(|(_, event)| *event == MultiEvent::Left(1));
+        assert_eq!(attempts.count() as u64, 1 + n, "the one that was withdrawn, and one for each offer");
+    }
+    assert_eq!(world.first(CLIENT, |event| *event == MultiEvent::Rejoins(1)), None);
+}
+
 /// What has ended needs no subflow.
 #[test]
 fn nothing_joins_after_the_end() {

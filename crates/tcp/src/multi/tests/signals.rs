@@ -188,7 +188,7 @@ fn rfc8684_3_6_a_silent_path_is_a_transient_reason() {
     let mut world = open(vec![Path::of(20), Path { down: vec![(at(1000), Time::NEVER)], ..Path::of(30) }]);
     world.call(CLIENT, |meta, _, subflows| {
         subflows[0].tell(Multipath::RemoveAddress(1));
-        meta.touch(0);
+        meta.outbox.touch(0);
     });
     world.run_until(at(60_000));
     assert_eq!(told(&world), expected(SERVER));
