@@ -354,7 +354,8 @@ fn with_returns(links: &str, route: &str, changes: &str) -> (RunResult, Vec<f64>
     let head = "duration = '120 s'\n[tcp]\nlike = 'linux-6'\n[record]\nseries = ['events']\n";
     let multipath = "receive_buffer = '16 MB', reinject = { on = 'told' }, rejoin = { withdraw = true }";
     let flow = flow("{ kind = 'file', size = '60 MB' }", multipath);
-    let flow = flow.replacen("route = ['server', 'ship']\n", route, 1);
+    // LEO opens the connection.
+    let flow = flow.replacen("route = ['server', 'ship']\n", route, 1) + "start = '100 ms'\n";
     let scenario = read(&format!("{head}{links}{flow}{changes}"), &[]);
     let (mut network, openings) = (Network::build(&scenario, scenario.seed), Openings::default());
     network.watch(Box::new(openings.clone()));
@@ -365,7 +366,7 @@ fn with_returns(links: &str, route: &str, changes: &str) -> (RunResult, Vec<f64>
     assert_eq!(result.flows.whole("delivered_bytes"), [60_000_000]);
     let openings: Vec<_> = openings.0.lock().unwrap().iter().copied().filter(|opening| opening.1 == 0).collect();
     let connections: BTreeSet<u32> = openings.iter().map(|opening| opening.3).collect();
-    assert_eq!(connections.len(), openings.len(), "each has a port of its own: {openings:?}");
+    assert_eq!(connections.len(), openings.len(), "each has another port: {openings:?}");
     assert!(openings.iter().all(|opening| opening.2 == 0), "and is of the same session: {openings:?}");
     (result, openings.iter().map(|opening| opening.0).collect())
 }
@@ -375,7 +376,10 @@ fn with_returns(links: &str, route: &str, changes: &str) -> (RunResult, Vec<f64>
 fn a_subflow_whose_link_returns_joins_again() {
     let links = paths("20 Mbit/s", "10 Mbit/s").replacen("2 MB", "50 kB", 1);
     let away = |from: u32, to: u32| {
-        format!("[[at]]\ntime = '{from} s'\ndown = ['leo']\n[[at]]\ntime = '{to} s'\nup = ['leo']\n")
+        format!(
+            "[[at]]\ntime = '{from} s'\nwithdraw = ['f.leo']\ndown = ['leo']\n[[at]]\ntime = '{to} s'\nup = ['leo']\n\
+             install = [{{ flow = 'f.leo', route = ['server', 'ship'], reverse_route = ['ship', 'server'] }}]\n"
+        )
     };
     let same = "route = ['server', 'ship']\n";
     let (result, openings) = with_returns(&links, same, &format!("{}{}", away(5, 8), away(12, 14)));

@@ -7,7 +7,7 @@ use crate::dictionary::Cause;
 use crate::ids::{EndpointId, NodeId};
 use crate::packet::Packet;
 use crate::record::{LossPlace, StopReason};
-use crate::traffic::Task;
+use crate::traffic::{is_former, join_again, may_join, Task};
 use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
@@ -34,7 +34,7 @@ impl Motion {
     fn look_closer(&mut self, at: Time, node: NodeId, packet: &Packet) -> bool {
         let host = &self.ends.traffic.hosts[packet.endpoint()];
         let in_group = host.in_group;
-        let is_listening = host.is_listening() || in_group && self.ends.traffic.may_join(packet);
+        let is_listening = host.is_listening() || in_group && may_join(&self.ends.traffic, packet);
         if self.observers.is_any && is_listening {
             let (observers, scene) = self.observe();
             observers.on_arrival(scene, node, packet);
@@ -134,7 +134,7 @@ impl Motion {
                     self.drive_any(at, endpoint);
                 }
                 Task::Join(endpoint) => {
-                    self.ends.traffic.join_again(at, endpoint);
+                    join_again(&mut self.ends.traffic, at, endpoint);
                     self.drive_any(at, endpoint);
                 }
                 Task::Rearm(flow) => self.ends.rearm_flow(flow, &mut self.schedule),
@@ -207,7 +207,7 @@ impl Motion {
     /// Sends what an end of a group has to send, takes its events, schedules its wake-ups. `endpoint` is that of the subflow that
     /// acted. All ends of a group act after one another, never ahead of time.
     fn drive_group(&mut self, at: Time, endpoint: EndpointId) {
-        if self.ends.traffic.is_former(endpoint) {
+        if is_former(&self.ends.traffic, endpoint) {
             self.transmit_with_options(at, endpoint);
         }
         self.ends.take_subflow_events(at, endpoint);

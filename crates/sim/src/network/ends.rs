@@ -7,7 +7,7 @@ use crate::ids::{EndpointId, FlowId, PathId};
 use crate::packet::{Bodies, Packet, PacketKind, NO_BODY};
 use crate::record::Recorder;
 use crate::spec::Scenario;
-use crate::traffic::{event_kind, event_of_segment, Traffic};
+use crate::traffic::{event_kind, event_of_segment, formers, Traffic};
 use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Time};
 
@@ -207,7 +207,7 @@ impl Endpoints {
             self.rearm_late(endpoint, schedule);
             subflow += 1;
         }
-        self.traffic.formers(endpoint).into_iter().flatten().for_each(|former| self.rearm_late(former, schedule));
+        formers(&self.traffic, endpoint).into_iter().flatten().for_each(|former| self.rearm_late(former, schedule));
     }
 
     /// Schedules the next wake-up of the application of a flow.

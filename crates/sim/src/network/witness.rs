@@ -4,7 +4,7 @@ use crate::dictionary::Cause;
 use crate::ids::{FlowId, LaneId, NodeId};
 use crate::packet::{Bodies, Packet};
 use crate::spec::Scenario;
-use crate::traffic::Traffic;
+use crate::traffic::{session_of, Traffic};
 use bentpipe_tcp::Segment;
 use bentpipe_units::Time;
 
@@ -75,7 +75,7 @@ impl Scene<'_> {
             at,
             flow,
             subflow: subflow as u8,
-            session: if packet.is_segment() { self.traffic.session_of(packet) } else { packet.connection() },
+            session: if packet.is_segment() { session_of(self.traffic, packet) } else { packet.connection() },
             connection: packet.connection(),
             is_back: packet.is_to_sender(),
             len: packet.len,

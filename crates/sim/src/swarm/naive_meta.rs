@@ -247,7 +247,7 @@ impl End {
             }
             return Ok(());
         }
-        // A segment of a former connection is of nobody.
+        // No end takes a segment of a former connection.
         if let Some((present, _)) = self.present.get(&subflow).filter(|(present, _)| *present != of.1) {
             return Err(format!("a segment of connection {} for {present}", of.1));
         }

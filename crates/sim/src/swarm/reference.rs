@@ -22,7 +22,7 @@ use crate::network::{add_media, assemble, guards, introduce, notes_of_functions,
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::{Link, NodeKind, Scenario};
-use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
+use crate::traffic::{event_kind, event_of_segment, join_again, may_join, rank_in_session, Task, Traffic};
 use bentpipe_units::{Seq, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -151,7 +151,7 @@ impl<'a> Reference<'a> {
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
                 let session = self.traffic.session(end.slot());
-                (ordinal, subflow) = (session.ordinal, self.traffic.rank_in_session(end.slot()));
+                (ordinal, subflow) = (session.ordinal, rank_in_session(&self.traffic, end.slot()));
                 (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
             }
             Happening::Sample => (&self.scenario.title, "sampler"),
@@ -344,7 +344,7 @@ impl<'a> Reference<'a> {
             self.traffic.read_label(self.now, endpoint, label);
         }
         let host = &self.traffic.hosts[endpoint];
-        if !host.is_listening() && !(host.in_group && self.traffic.may_join(&packet)) {
+        if !host.is_listening() && !(host.in_group && may_join(&self.traffic, &packet)) {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
         let host = &mut self.traffic.hosts[endpoint];
@@ -420,7 +420,7 @@ impl<'a> Reference<'a> {
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Join(endpoint) => {
-                    self.traffic.join_again(self.now, endpoint);
+                    join_again(&mut self.traffic, self.now, endpoint);
                     self.drive(endpoint);
                 }
                 Task::Rearm(flow) => self.enter_flow(flow),

@@ -202,12 +202,7 @@ impl Traffic {
         let session = &self.pool.sessions[slot];
         let salts = self.flows[session.flow].salts(session.ordinal);
         // Siblings have different seeds: none is always first at an instant.
-        salts.map(|salt| salt.saturating_add(self.rank_in_session(slot) as u32))
-    }
-
-    /// Returns the number of a connection among those of its session.
-    pub(crate) fn rank_in_session(&self, slot: usize) -> usize {
-        self.pool.rank_in_session(slot)
+        salts.map(|salt| salt.saturating_add(self.pool.rank_in_session(slot) as u32))
     }
 
     /// Returns the session in a slot.

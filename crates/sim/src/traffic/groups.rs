@@ -34,9 +34,9 @@ pub(super) enum GroupPart {
     Spare,
 }
 
-/// Place of a connection in a session over several paths.
+/// SubflowPlace of a connection in a session over several paths.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct SubflowPlace {
     pub(super) subflow: usize,
     /// Number of the session in its flow.
     pub(super) ordinal: u64,

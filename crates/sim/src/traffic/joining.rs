@@ -4,6 +4,7 @@
 use super::dispatch::Traffic;
 use super::goal::End;
 use super::groups::{GroupPart, GroupSession};
+use super::returning::{is_former, may_join, reopen, take_over};
 use crate::dictionary::{EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, LaneId};
 use crate::packet::{Bodies, Packet};
@@ -55,8 +56,8 @@ impl Traffic {
     pub(crate) fn group_receives(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
         let endpoint = packet.endpoint();
         let segment = packet.segment(bodies);
-        if self.may_join(packet) {
-            self.take_over(now, endpoint);
+        if may_join(self, packet) {
+            take_over(self, now, endpoint);
         }
         bodies.release(packet);
         let before = self.hosts[endpoint].conn.counters().duplicate_segments;
@@ -132,7 +133,7 @@ impl Traffic {
             _ => {}
         }
         let Some((head, subflow)) = self.pool.place_in_group(endpoint.slot()) else { return };
-        if self.is_former(endpoint) {
+        if is_former(self, endpoint) {
             return;
         }
         if let Some((group, hosts)) = self.group(head) {
@@ -149,7 +150,7 @@ impl Traffic {
             let Some(event) = group.ends[end as usize].meta.poll() else { break };
             match event {
                 MultiEvent::Established => is_new = true,
-                MultiEvent::Rejoins(subflow) => self.reopen(now, head, subflow),
+                MultiEvent::Rejoins(subflow) => reopen(self, now, head, subflow),
                 // An end that has received all data closes, too.
                 MultiEvent::PeerFinished => group.close(now, end, hosts),
                 MultiEvent::Aborted(_) if !std::mem::replace(&mut group.has_failed, true) => {

@@ -7,7 +7,7 @@ use super::engines::EngineSession;
 use super::flow::FlowState;
 pub(super) use super::goal::Over;
 use super::goal::{End, Goal, What};
-use super::groups::{GroupPart, GroupSession, Place};
+use super::groups::{GroupPart, GroupSession, SubflowPlace};
 use super::host::{Host, Hosts};
 use super::pool::{group_of, Pool, Session, Task, TransferUnderWay};
 use super::totals::OwnLane;
@@ -81,7 +81,7 @@ impl<'a> FlowSessions<'a> {
         let flow = &self.flows[self.id];
         let (ordinal, paths) = (flow.opened, flow.multi.as_ref().map_or(0, |multi| multi.paths.len()));
         let slots: Vec<usize> =
-            (0..paths).map(|subflow| self.open_subflow(Place { subflow, ordinal, earlier: 0 })).collect();
+            (0..paths).map(|subflow| self.open_subflow(SubflowPlace { subflow, ordinal, earlier: 0 })).collect();
         let head = slots[0];
         let (now, flow) = (self.now, &mut self.flows[self.id]);
         flow.opened += 1;
@@ -99,11 +99,12 @@ impl<'a> FlowSessions<'a> {
     }
 
     /// Opens a connection on a lane, which may be that of a subflow. The only place that creates connections.
-    pub(super) fn open_connection(&mut self, config: &Arc<Config>, lane: OwnLane, of: Option<Place>) -> usize {
+    pub(super) fn open_connection(&mut self, config: &Arc<Config>, lane: OwnLane, of: Option<SubflowPlace>) -> usize {
         let slot = self.free_slot();
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
-        let Place { ordinal, earlier, .. } = of.unwrap_or(Place { subflow: 0, ordinal: flow.opened, earlier: 0 });
+        let SubflowPlace { ordinal, earlier, .. } =
+            of.unwrap_or(SubflowPlace { subflow: 0, ordinal: flow.opened, earlier: 0 });
         let mut session = Session { earlier, ..Session::new(*id, ordinal) };
         let saved = flow.take_saved(*now, &mut pool.caches);
         let has_saved = saved.map(|saved| saved.is_some());

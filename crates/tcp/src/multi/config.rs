@@ -52,9 +52,9 @@ settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Rejoin {
         /// Whether it joins again after a timeout, or after a reset that may pass. Linux' kernel alone does not.
-        retry: bool = true, "Linux MPTCP 0.96, mptcp_fullmesh (create_on_err)";
+        retry: bool = true, "Linux MPTCP 0.9x, mptcp_fullmesh (create_on_err)";
         /// Time from the end of its connection, or of an attempt, to the next attempt.
-        after: Duration = Duration::from_secs(1), "Linux MPTCP 0.96, mptcp_fullmesh";
+        after: Duration = Duration::from_secs(1), "Linux MPTCP 0.9x, mptcp_fullmesh";
         /// Whether the end that opens the connection loses the address of a subflow while its route is interrupted, and joins
         /// again when the route is back. Needs `reinject.on = "told"`.
         withdraw: bool = false, "Linux 6.15 with a network manager";

@@ -210,7 +210,7 @@ impl Meta {
         self.outbox.touch(i);
         if !is_first {
             self.outbox.report(MultiEvent::Joined(i));
-            // All may have been said meanwhile.
+            // All data may have been acknowledged meanwhile.
             return self.advance_close(now, subflows);
         }
         self.phase = MultiPhase::Open;
@@ -484,7 +484,7 @@ impl Meta {
             return;
         }
         match &mut self.subflows[i] {
-            // The peer may have given up its connection. One that works answers.
+            // The peer may have given up its connection. A connection that works answers.
             Subflow { stage: Stage::Open, doubt: doubt @ None, .. } => {
                 *doubt = Some(Repeated::new(now));
                 self.repeat_due(now, subflows);

@@ -123,7 +123,7 @@ pub struct Meta {
     stranded: Vec<(u64, u64)>,
 }
 
-/// What the driver has to do, and to know.
+/// Work and news for the driver.
 #[derive(Clone, Debug, Default)]
 struct Outbox {
     /// Subflows that have to transmit, as bits.

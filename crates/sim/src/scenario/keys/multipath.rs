@@ -132,6 +132,11 @@ pub(crate) fn settle_multipath(
     tcp: &TransportKeys,
     report: &mut Report<'_>,
 ) -> MultipathKeys {
+    if config.rejoin.withdraw && config.reinject.on != ReinjectOn::Told {
+        let key = path(["flow", name, "multipath", "rejoin", "withdraw"]);
+        let message = "has no effect: the end does not hear that a route is interrupted";
+        report.value(&key, message, "expected multipath.reinject.on = \"told\" beside it");
+    }
     let key = path(["flow", name, "multipath", "receive_buffer"]);
     let mut config = config.clone();
     config.own_scheduler = report.tree.at(["flow", name, "multipath", "scheduler"]).own_scheduler().cloned();
@@ -159,11 +164,6 @@ pub(crate) fn settle_multipath(
     if !(u64::from(tcp.config.smss)..=Config::RECEIVE_BUFFER_MAX).contains(&config.receive_buffer) {
         let expected = format!("expected at least one segment, at most {} B", Config::RECEIVE_BUFFER_MAX);
         report.value(&key, "is out of range", &expected);
-    }
-    if config.rejoin.withdraw && config.reinject.on != ReinjectOn::Told {
-        let key = path(["flow", name, "multipath", "rejoin", "withdraw"]);
-        let message = "has no effect: the end does not hear that a route is interrupted";
-        report.value(&key, message, "expected multipath.reinject.on = \"told\" beside it");
     }
     MultipathKeys { config, receive_buffer_bdp }
 }

@@ -10,7 +10,7 @@ use crate::spec::Change;
 use crate::swarm::happening::Happening;
 use crate::swarm::receivers::{heads, leaving, losing, Step};
 use crate::swarm::routes::NaiveRoutes;
-use crate::traffic::event_kind;
+use crate::traffic::{event_kind, formers, is_former};
 
 impl Reference<'_> {
     /// Returns the flow of a packet.
@@ -115,7 +115,7 @@ impl Reference<'_> {
 
     /// Sends what an end of a group has to send, and enters its wake-ups.
     pub(super) fn drive_group(&mut self, endpoint: EndpointId) {
-        if self.traffic.is_former(endpoint) {
+        if is_former(&self.traffic, endpoint) {
             self.transmit(endpoint);
         }
         self.take_subflow_events(endpoint);
@@ -127,7 +127,7 @@ impl Reference<'_> {
         let siblings: Vec<EndpointId> = self.traffic.siblings(endpoint).collect();
         siblings
             .into_iter()
-            .chain(self.traffic.formers(endpoint).into_iter().flatten())
+            .chain(formers(&self.traffic, endpoint).into_iter().flatten())
             .for_each(|sibling| self.enter_end(sibling));
         self.carry_out_tasks();
     }

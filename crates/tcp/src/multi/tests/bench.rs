@@ -104,7 +104,7 @@ pub(super) struct World {
     flying: BTreeMap<(Time, u64), (usize, usize, Segment, u32)>,
     /// Connections before the present one, by end and subflow. A segment belongs to the connection with the number of its sender's.
     before: [Vec<u32>; 2],
-    /// Segments that arrived for a connection that is no more.
+    /// Segments that arrived for a former connection.
     pub(super) strays: Vec<(Time, usize, Segment)>,
     sent: u64,
     dice: u64,

@@ -5,7 +5,7 @@ use crate::multi::{MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn, Rejoin};
 use crate::{Config, Flags, GiveUp, ResetReason, State, SubflowReset};
 use bentpipe_units::Time;
 
-/// The client hears of its paths, and withdraws the address of one that is interrupted.
+/// The client hears of its paths, and withdraws the address of an interrupted path.
 fn withdraws() -> MultiConfig {
     let reinject = Reinject { on: ReinjectOn::Told, ..Reinject::default() };
     MultiConfig { reinject, rejoin: Rejoin { withdraw: true, ..Rejoin::default() }, ..MultiConfig::default() }
@@ -38,7 +38,7 @@ fn opened(world: &World, i: usize) -> [u64; 2] {
     [CLIENT, SERVER].map(|end| world.ends[end].meta.subflow(i).joins)
 }
 
-/// All data arrived, and each byte counts once: as data, or as one that brought nothing new.
+/// All data arrived, and each byte counts once: as data, or as a duplicate.
 fn arrives_once(world: &World, bytes: u64) {
     let counters = world.ends[SERVER].meta.counters();
     assert_eq!((world.delivered(), world.ends[CLIENT].meta.acked_bytes()), (bytes, bytes));
@@ -74,7 +74,7 @@ fn a_subflow_that_returns_carries_its_share() {
     arrives_once(&world, 100_000 * SMSS);
 }
 
-/// LEO is silent from 2 s to 4 s, and nobody says so. Its connection gives up. The next attempt begins an interval later.
+/// LEO is silent from 2 s to 4 s, without a notice. Its connection gives up. The next attempt begins an interval later.
 #[test]
 fn after_a_timeout_it_is_tried_again_after_an_interval() {
     let mut paths = leo_and_geo();
@@ -97,7 +97,7 @@ fn after_a_timeout_it_is_tried_again_after_an_interval() {
     }
 }
 
-/// Data of the former connection of GEO wait in a queue, and arrive after the SYN of the new one. They find nobody.
+/// Data of the former connection of GEO wait in a queue, and arrive after the SYN of the new one. They find no connection.
 #[test]
 fn old_segments_are_not_of_the_new_connection() {
     let path = Path { segment_time: ms(10), queue: 300, ..Path::of(300) };
@@ -176,7 +176,7 @@ fn a_subflow_returns_three_times() {
     arrives_once(&world, 40_000 * SMSS);
 }
 
-/// After a reset that may pass, the path may be tried again. After one that stays, it should not.
+/// After a reset that may pass, the path may be tried again. After a permanent reset, it should not.
 #[test]
 fn rfc8684_3_6_a_path_is_tried_again_unless_the_reset_stays() {
     let stays = SubflowReset::permanent(ResetReason::Signals);
@@ -227,12 +227,12 @@ fn rfc8684_3_4_1_a_join_that_failed_waits_for_another_offer() {
         world.call(SERVER, |meta, now, subflows| meta.join(now, 1, subflows));
         world.run_until(at(1_000_000 * n));
         let attempts = world.ends[CLIENT].events.iter().filter(|(_, event)| *event == MultiEvent::Left(1));
-        assert_eq!(attempts.count() as u64, 1 + n, "the one that was withdrawn, and one for each offer");
+        assert_eq!(attempts.count() as u64, 1 + n, "the withdrawn connection, and an attempt for each offer");
     }
     assert_eq!(world.first(CLIENT, |event| *event == MultiEvent::Rejoins(1)), None);
 }
 
-/// What has ended needs no subflow.
+/// A connection that has ended needs no subflow.
 #[test]
 fn nothing_joins_after_the_end() {
     let mut world = World::new(withdraws(), &tcp(), leo_and_geo());
