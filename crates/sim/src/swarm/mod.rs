@@ -223,7 +223,7 @@ fn faults_of_paths(sketch: &Sketch) -> Vec<String> {
 
 /// Regression: networks whose naive meta found a fault. Probe segments leave the timestamp as it is. An application that has
 /// left a connection does not wait for data. Beside the multipath option, a SNACK had more than 40 B of
-/// options. The end of all data counts in a segment that its connection refuses. A keepalive brings no signal.
+/// options. The end of all data counts in a segment that its connection refuses. Signals of other subflows do not end the keys of the first.
 #[test]
 fn several_paths_whose_naive_meta_differed_agree() {
     for (seed, flows, seconds, features) in [

@@ -283,7 +283,8 @@ impl End {
         if !segment.flags.has(Flags::DUMMY) && self.is_old(of, segment) {
             return Ok(());
         }
-        let is_counted = !segment.flags.has(Flags::DUMMY) && self.is_acceptable(of, segment);
+        // The keys are of the first connection, which learns nothing of its siblings.
+        let is_counted = subflow == 0 && !segment.flags.has(Flags::DUMMY) && self.is_acceptable(of, segment);
         self.has_counted |= is_counted && matches!(segment.multi, Some(Multipath::Dss(_)));
         if len > 0 {
             self.takes(at, subflow, (dsn, dsn + len));
