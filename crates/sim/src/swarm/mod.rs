@@ -481,20 +481,6 @@ proptest! {
     }
 }
 
-/// Among the networks with several paths are some whose subflows join again.
-#[test]
-fn some_subflows_of_the_swarm_return() {
-    let returns = |seed| {
-        let mut scenario = paths::of(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL });
-        scenario.record.series = vec!["events".to_owned()];
-        let events = run(&scenario).events;
-        let rows = events.text("event").iter().zip(events.real("value"));
-        rows.filter(|(event, earlier)| *event == "subflow_joined" && **earlier > 0.0).count()
-    };
-    let found = (0..1000).filter(|&seed| returns(seed) > 0).take(3).count();
-    assert_eq!(found, 3);
-}
-
 /// The swarm contains every cause of loss, outcome and event that it should cover.
 #[test]
 fn the_swarm_covers_every_outcome() {
