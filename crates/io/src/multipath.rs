@@ -204,10 +204,10 @@ impl Keyring {
     pub(crate) fn option(&mut self, packet: &Sighting, seed: u64, flow: &str, [from, to]: [Ipv4Addr; 2]) -> Vec<u8> {
         let Some(segment) = packet.segment else { return Vec::new() };
         let Some(multi) = segment.multi else { return Vec::new() };
-        let Sighting { is_back, subflow, connection, .. } = *packet;
+        let Sighting { is_back, subflow, connection, session, .. } = *packet;
         let place = (packet.flow.index(), connection, subflow);
         if segment.flags.has(Flags::SYN) {
-            let draw = || (draw_names(seed, flow, connection), [0; 2]);
+            let draw = || (draw_names(seed, flow, session), [0; 2]);
             let (_, first) = self.subflows.entry(place).or_insert_with(draw);
             first[usize::from(is_back)] = segment.seq.value();
         }
@@ -218,10 +218,10 @@ impl Keyring {
     }
 }
 
-/// Returns the names of a connection of the flow with this name: the same for all its subflows.
-fn draw_names(seed: u64, flow: &str, connection: u32) -> Names {
+/// Returns the names of a session of the flow with this name: the same for all its subflows.
+fn draw_names(seed: u64, flow: &str, session: u32) -> Names {
     let mut draws = Stream::new(seed, &format!("flow/{flow}"), "multipath/keys");
-    let first = 2 * u64::from(connection);
+    let first = 2 * u64::from(session);
     Names::new([draws.at(first), draws.at(first + 1)])
 }
 

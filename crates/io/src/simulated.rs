@@ -150,7 +150,7 @@ impl<W> Inner<W> {
 }
 
 /// Returns the port of a packet's TCP connection at its opener. The subflows of a connection over several paths have ports in
-/// a row.
+/// a row, and a subflow that joins again gets another port.
 fn own_port(scenario: &Scenario, packet: &Sighting) -> u16 {
     let subflows = scenario.flows[packet.flow].transport.multi().map_or(1, |multi| multi.subflows.len() as u32);
     let number = packet.connection.wrapping_mul(subflows).wrapping_add(packet.subflow.into());

@@ -6,7 +6,8 @@ use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::spec::{Multi, Scenario, Subflow, Transport};
 use bentpipe_sim::{Fate, Network, Sighting, Witness};
 use bentpipe_tcp::multi::MultiConfig;
-use bentpipe_tcp::Segment;
+use bentpipe_tcp::{Flags, Segment};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// LEO with a round trip of 40 ms, GEO with one of 600 ms.
@@ -329,4 +330,79 @@ fn segments_of_siblings_leave_in_order() {
             assert_eq!(sent, arrived, "{changing}");
         }
     }
+}
+
+/// Each SYN that leaves the host that opens: when, subflow, session, connection.
+#[derive(Clone, Debug, Default)]
+struct Openings(Arc<Mutex<Vec<(f64, u8, u32, u32)>>>);
+
+impl Witness for Openings {
+    fn on_sent(&mut self, packet: &Sighting) {
+        let is_syn = packet.segment.is_some_and(|segment| segment.flags.has(Flags::SYN));
+        if is_syn && !packet.is_back {
+            let opening = (packet.at.as_secs_f64(), packet.subflow, packet.session, packet.connection);
+            self.0.lock().unwrap().push(opening);
+        }
+    }
+
+    fn on_end(&mut self, _: &Sighting, _: Fate<'_>) {}
+}
+
+/// A transfer whose sender withdraws the address of a path that is interrupted, with these changes. Returns its result and the SYNs
+/// of its first subflow.
+fn with_returns(links: &str, route: &str, changes: &str) -> (RunResult, Vec<f64>) {
+    let head = "duration = '120 s'\n[tcp]\nlike = 'linux-6'\n[record]\nseries = ['events']\n";
+    let multipath = "receive_buffer = '16 MB', reinject = { on = 'told' }, rejoin = { withdraw = true }";
+    let flow = flow("{ kind = 'file', size = '60 MB' }", multipath);
+    // LEO opens the connection.
+    let flow = flow.replacen("route = ['server', 'ship']\n", route, 1) + "start = '100 ms'\n";
+    let scenario = read(&format!("{head}{links}{flow}{changes}"), &[]);
+    let (mut network, openings) = (Network::build(&scenario, scenario.seed), Openings::default());
+    network.watch(Box::new(openings.clone()));
+    assert!(network.run(u64::MAX));
+    let result = network.finish().unwrap();
+    conserved(&result);
+    assert_eq!(result.flows.text("outcome"), ["completed"]);
+    assert_eq!(result.flows.whole("delivered_bytes"), [60_000_000]);
+    let openings: Vec<_> = openings.0.lock().unwrap().iter().copied().filter(|opening| opening.1 == 0).collect();
+    let connections: BTreeSet<u32> = openings.iter().map(|opening| opening.3).collect();
+    assert_eq!(connections.len(), openings.len(), "each has another port: {openings:?}");
+    assert!(openings.iter().all(|opening| opening.2 == 0), "and is of the same session: {openings:?}");
+    (result, openings.iter().map(|opening| opening.0).collect())
+}
+
+/// LEO is away twice. It joins at the notice, a round trip of 40 ms later it is open, and each byte arrives once.
+#[test]
+fn a_subflow_whose_link_returns_joins_again() {
+    let links = paths("20 Mbit/s", "10 Mbit/s").replacen("2 MB", "50 kB", 1);
+    let away = |from: u32, to: u32| {
+        format!(
+            "[[at]]\ntime = '{from} s'\nwithdraw = ['f.leo']\ndown = ['leo']\n[[at]]\ntime = '{to} s'\nup = ['leo']\n\
+             install = [{{ flow = 'f.leo', route = ['server', 'ship'], reverse_route = ['ship', 'server'] }}]\n"
+        )
+    };
+    let same = "route = ['server', 'ship']\n";
+    let (result, openings) = with_returns(&links, same, &format!("{}{}", away(5, 8), away(12, 14)));
+    assert_eq!(openings, [0.0, 8.0, 14.0]);
+    let joined = instants(&result.events, "f.leo", "subflow_joined");
+    assert_eq!(joined.len(), 2, "{joined:?}");
+    assert!(joined.iter().zip([8.04, 14.04]).all(|(at, expected)| (at - expected).abs() < 0.001), "{joined:?}");
+    assert_eq!(result.subflows.whole("joins"), [3, 1]);
+}
+
+/// A handover takes the first subflow from a long way to a short one. The sender withdraws and joins at once: the data of the former
+/// connection arrive up to 230 ms after the SYN of the new one. They have no listener.
+#[test]
+fn old_segments_of_a_subflow_have_no_listener() {
+    let far = "[link.up]\nfrom = 'server'\nto = 'far'\nrate = '20 Mbit/s'\ndelay = '249 ms'\nqueue = '2 MB'\n\
+               [link.down]\nfrom = 'far'\nto = 'ship'\nrate = '1 Gbit/s'\ndelay = '1 ms'\n";
+    let links = format!("{}{far}", paths("20 Mbit/s", "10 Mbit/s").replacen("2 MB", "50 kB", 1));
+    let change = "[[at]]\ntime = '9 s'\ninstall = [{ flow = 'f.leo', route = ['server', 'ship'], \
+                  reverse_route = ['ship', 'server'] }]\n";
+    let (result, openings) = with_returns(&links, "route = ['server', 'far', 'ship']\n", change);
+    assert_eq!(openings, [0.0, 9.0]);
+    assert_eq!(result.subflows.whole("joins"), [2, 1]);
+    let rows = result.drops.text("cause").iter().zip(result.drops.whole("packets"));
+    let unheard: i64 = rows.filter(|(cause, _)| *cause == "no-listener").map(|(_, packets)| packets).sum();
+    assert!(unheard > 50, "{unheard} of a window of 0.25 s");
 }

@@ -5349,6 +5349,24 @@ class Reinject(TypedDict, total=False):
     penalise: bool
 
 
+class Rejoin(TypedDict, total=False):
+    """Return of a subflow whose connection has ended: it joins again, over another connection with another port.
+
+    retry :
+        Whether it joins again after a timeout, or after a reset that may pass. Linux' kernel alone does not. Default: true.
+
+    after :
+        Time from the end of its connection, or of an attempt, to the next attempt. Default: "1 s".
+
+    withdraw :
+        Whether the end that opens the connection loses the address of a subflow while its route is interrupted, and joins again when the route is back. Needs `reinject.on = "told"`. Default: false.
+    """
+
+    retry: bool
+    after: str
+    withdraw: bool
+
+
 class MultiConfig(TypedDict, total=False):
     """Several paths for one connection (Multipath TCP, RFC 8684).
 
@@ -5363,12 +5381,16 @@ class MultiConfig(TypedDict, total=False):
 
     reinject :
         Data that another subflow carries again.
+
+    rejoin :
+        Subflows whose connection has ended.
     """
 
     scheduler: Union[SchedulerRoundRobin, SchedulerBlest, SchedulerEcf, SchedulerKind, Literal["min-rtt", "round-robin", "redundant", "blest", "ecf", "linger"]]
     coupling: Literal["auto", "none", "lia", "olia", "balia"]
     receive_buffer: str
     reinject: Reinject
+    rejoin: Rejoin
 
 _SubflowOptional = TypedDict("_SubflowOptional", {"class": int}, total=False)
 

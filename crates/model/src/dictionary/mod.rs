@@ -546,7 +546,7 @@ names! {
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
         Completed "completed", "B", "All data are acknowledged; value: bytes.";
         Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";
-        SubflowJoined "subflow_joined", "1", "A subflow is established; value 0.";
+        SubflowJoined "subflow_joined", "1", "A subflow is established; value: times that it was before.";
         SubflowFailed "subflow_failed", "1", "A subflow gets no new data: it does not deliver; value 0.";
         SubflowRestored "subflow_restored", "1", "A subflow that had failed delivers again; value 0.";
         SubflowReset "subflow_reset", "1", "Either end resets a subflow; value: the code of the reason (RFC 8684 §3.6).";

@@ -4,7 +4,7 @@ use super::critical::Acting;
 use super::ends::Received;
 use super::motion::Motion;
 use crate::record::{LossPlace, StopReason};
-use crate::traffic::Task;
+use crate::traffic::{is_former, join_again, may_join, Task};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{EndpointId, NodeId};
 use bentpipe_model::packet::Packet;
@@ -33,7 +33,8 @@ impl Motion {
     #[cold]
     fn look_closer(&mut self, at: Time, node: NodeId, packet: &Packet) -> bool {
         let host = &self.ends.traffic.hosts[packet.endpoint()];
-        let (is_listening, in_group) = (host.is_listening(), host.in_group);
+        let in_group = host.in_group;
+        let is_listening = host.is_listening() || in_group && may_join(&self.ends.traffic, packet);
         if self.observers.is_any && is_listening {
             let (observers, scene) = self.observe();
             observers.on_arrival(scene, node, packet);
@@ -132,6 +133,10 @@ impl Motion {
                     }
                     self.drive_any(at, endpoint);
                 }
+                Task::Join(endpoint) => {
+                    join_again(&mut self.ends.traffic, at, endpoint);
+                    self.drive_any(at, endpoint);
+                }
                 Task::Rearm(flow) => self.ends.rearm_flow(flow, &mut self.schedule),
                 Task::Send(path, size, of) => {
                     let mut packet = Packet::datagram(of, path.lane(), size, self.routes.first(path))
@@ -202,6 +207,9 @@ impl Motion {
     /// Sends what an end of a group has to send, takes its events, schedules its wake-ups. `endpoint` is that of the subflow that
     /// acted. All ends of a group act after one another, never ahead of time.
     fn drive_group(&mut self, at: Time, endpoint: EndpointId) {
+        if is_former(&self.ends.traffic, endpoint) {
+            self.transmit_with_options(at, endpoint);
+        }
         self.ends.take_subflow_events(at, endpoint);
         self.transmit_by_turns(at, endpoint);
         if self.ends.traffic.group_events(at, endpoint, &mut self.ends.recorder) {

@@ -3,7 +3,7 @@
 
 use crate::engine::{Schedule, Source};
 use crate::record::Recorder;
-use crate::traffic::{event_kind, event_of_segment, Traffic};
+use crate::traffic::{event_kind, event_of_segment, formers, Traffic};
 use bentpipe_model::dictionary::EventKind;
 use bentpipe_model::ids::{EndpointId, FlowId, PathId};
 use bentpipe_model::packet::{Bodies, Packet, PacketKind, NO_BODY};
@@ -207,6 +207,7 @@ impl Endpoints {
             self.rearm_late(endpoint, schedule);
             subflow += 1;
         }
+        formers(&self.traffic, endpoint).into_iter().flatten().for_each(|former| self.rearm_late(former, schedule));
     }
 
     /// Schedules the next wake-up of the application of a flow.

@@ -1,6 +1,6 @@
 //! Observers of packets at their first and last hosts, for captures.
 
-use crate::traffic::Traffic;
+use crate::traffic::{session_of, Traffic};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{FlowId, LaneId, NodeId};
 use bentpipe_model::packet::{Bodies, Packet};
@@ -15,7 +15,9 @@ pub struct Sighting {
     pub at: Time,
     /// Its flow.
     pub flow: FlowId,
-    /// The number of its connection in the flow.
+    /// The number of its session in the flow.
+    pub session: u32,
+    /// The number of its connection on its path. It is that of its session, except for a subflow that has joined again.
     pub connection: u32,
     /// The number of its subflow in the flow; 0 in a flow without subflows.
     pub subflow: u8,
@@ -73,6 +75,7 @@ impl Scene<'_> {
             at,
             flow,
             subflow: subflow as u8,
+            session: if packet.is_segment() { session_of(self.traffic, packet) } else { packet.connection() },
             connection: packet.connection(),
             is_back: packet.is_to_sender(),
             len: packet.len,

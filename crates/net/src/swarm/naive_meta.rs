@@ -25,11 +25,13 @@ struct Ends {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watching(Arc<Mutex<Ends>>);
 
-/// Bytes of a subflow, and the data that they are.
+/// A subflow, and the number of its connection: it has another one when it joins again.
+type Of = (u8, u32);
+
+/// Bytes of a connection, and the data that they are.
 #[derive(Clone, Copy, Debug)]
 struct Given {
-    /// Subflow, and how often it was opened before.
-    of: (u8, u32),
+    of: Of,
     start: u64,
     dsn: u64,
     len: u64,
@@ -40,8 +42,8 @@ type Again = (Time, Vec<u8>);
 
 #[derive(Debug, Default)]
 struct End {
-    /// Opened before, and whether a segment behind the SYN has left, by subflow.
-    opened: BTreeMap<u8, (u32, bool)>,
+    /// The connection of each subflow whose SYN has left or arrived last, and how many there were.
+    present: BTreeMap<u8, (u32, u32)>,
     given: Vec<Given>,
     fin: Option<u64>,
     /// Whether it opens the connection, whether a signal has arrived, and whether one was in a segment that counts.
@@ -51,10 +53,10 @@ struct End {
     una: u64,
     /// End of the peer's receive window.
     edge: u64,
-    /// Shifts of windows, sent and received, by subflow.
-    shifts: BTreeMap<u8, [Option<u8>; 2]>,
-    /// The last acknowledgement sent and the last timestamp in order (RFC 7323 §5.3), by subflow.
-    stamps: BTreeMap<u8, (u32, Option<u32>)>,
+    /// Shifts of windows, sent and received.
+    shifts: BTreeMap<Of, [Option<u8>; 2]>,
+    /// The last acknowledgement sent and the last timestamp in order (RFC 7323 §5.3).
+    stamps: BTreeMap<Of, (u32, Option<u32>)>,
     again: Vec<Again>,
     again_bytes: u64,
     resets: Vec<(Time, u8)>,
@@ -99,7 +101,7 @@ impl End {
         bytes(&self.arrived)
     }
 
-    fn given_of(&self, of: (u8, u32)) -> impl Iterator<Item = &Given> {
+    fn given_of(&self, of: Of) -> impl Iterator<Item = &Given> {
         self.given.iter().filter(move |given| given.of == of)
     }
 
@@ -107,20 +109,25 @@ impl End {
         self.given.iter().map(|given| given.dsn + given.len).max().unwrap_or(0)
     }
 
+    /// A SYN of this connection leaves or arrives. Returns how many connections its subflow has had.
+    fn opens(&mut self, (subflow, connection): Of) -> u32 {
+        let (present, count) = self.present.entry(subflow).or_insert((connection, 1));
+        *count += u32::from(std::mem::replace(present, connection) != connection);
+        *count
+    }
+
     /// This end sends a segment.
-    fn sends(&mut self, at: Time, subflow: u8, segment: &Segment) -> Result<(), String> {
+    fn sends(&mut self, at: Time, of: Of, segment: &Segment) -> Result<(), String> {
+        let subflow = of.0;
         if segment.header_len() > HEADER_MAX {
             return Err(format!("{} B of options", segment.header_len() - 40));
         }
-        let opened = self.opened.entry(subflow).or_default();
         if segment.flags.has(Flags::SYN) {
-            if std::mem::take(&mut opened.1) {
-                opened.0 += 1;
-            }
+            let count = self.opens(of);
             let shift = if let Options::Syn(syn) = segment.options { syn.window_scale } else { None };
-            self.shifts.entry(subflow).or_default()[0] = shift;
+            self.shifts.entry(of).or_default()[0] = shift;
             return match segment.multi {
-                Some(Multipath::Capable) if subflow == 0 && opened.0 == 0 => {
+                Some(Multipath::Capable) if subflow == 0 && count == 1 => {
                     self.is_opener = !segment.flags.has(Flags::ACK);
                     Ok(())
                 }
@@ -133,9 +140,7 @@ impl End {
                 other => Err(format!("a SYN with {other:?}")),
             };
         }
-        opened.1 = true;
-        let of = (subflow, opened.0);
-        self.stamps.entry(subflow).or_default().0 = segment.ack.value();
+        self.stamps.entry(of).or_default().0 = segment.ack.value();
         if segment.flags.has(Flags::RST) {
             self.resets.push((at, subflow));
             return Ok(());
@@ -168,7 +173,7 @@ impl End {
         self.is_opener && subflow == 0 && number(segment.seq) == 1
     }
 
-    fn signals(&mut self, at: Time, of: (u8, u32), segment: &Segment, dss: Dss) -> Result<(), String> {
+    fn signals(&mut self, at: Time, of: Of, segment: &Segment, dss: Dss) -> Result<(), String> {
         if number(dss.data_ack) != self.data_ack() {
             return Err(format!("DATA_ACK {:?} instead of {}", dss.data_ack, self.data_ack()));
         }
@@ -197,7 +202,7 @@ impl End {
     }
 
     /// The bytes of a subflow from `start` on are these data.
-    fn maps(&mut self, at: Time, of: (u8, u32), start: u64, (dsn, len): (u64, u64)) -> Result<(), String> {
+    fn maps(&mut self, at: Time, of: Of, start: u64, (dsn, len): (u64, u64)) -> Result<(), String> {
         let (end, overlaps) =
             (start + len, |given: &Given| given.start < start + len && start < given.start + given.len);
         // RFC 8684 §3.3: a byte of a subflow is the same data for ever.
@@ -229,22 +234,28 @@ impl End {
     }
 
     /// This end receives a segment.
-    fn receives(&mut self, at: Time, subflow: u8, segment: &Segment) -> Result<(), String> {
+    fn receives(&mut self, at: Time, of: Of, segment: &Segment) -> Result<(), String> {
+        let subflow = of.0;
         if segment.flags.has(Flags::SYN) {
+            self.opens(of);
             let shift = if let Options::Syn(syn) = segment.options { syn.window_scale } else { None };
-            self.shifts.entry(subflow).or_default()[1] = shift;
+            self.shifts.entry(of).or_default()[1] = shift;
             let stamp = segment.timestamps.map(|timestamps| timestamps.value);
-            self.stamps.insert(subflow, (segment.seq.value().wrapping_add(1), stamp));
+            self.stamps.insert(of, (segment.seq.value().wrapping_add(1), stamp));
             if self.una == 0 {
                 self.edge = self.edge.max(segment.window.into());
             }
             return Ok(());
         }
+        // No end takes a segment of a former connection.
+        if let Some((present, _)) = self.present.get(&subflow).filter(|(present, _)| *present != of.1) {
+            return Err(format!("a segment of connection {} for {present}", of.1));
+        }
         if segment.flags.has(Flags::RST) {
             self.resets.push((at, subflow));
             return Ok(());
         }
-        let shift = match self.shifts.get(&subflow) {
+        let shift = match self.shifts.get(&of) {
             Some([Some(_), Some(theirs)]) => *theirs,
             _ => 0,
         };
@@ -269,20 +280,28 @@ impl End {
             (0, if has_keys { segment.len.into() } else { 0 })
         };
         // A probe segment is acknowledged, and nothing else.
-        if !segment.flags.has(Flags::DUMMY) && self.is_old(subflow, segment) {
+        if !segment.flags.has(Flags::DUMMY) && self.is_old(of, segment) {
             return Ok(());
         }
-        self.has_counted |= !segment.flags.has(Flags::DUMMY) && matches!(segment.multi, Some(Multipath::Dss(_)));
+        // The keys are of the first connection, which learns nothing of its siblings.
+        let is_counted = subflow == 0 && !segment.flags.has(Flags::DUMMY) && self.is_acceptable(of, segment);
+        self.has_counted |= is_counted && matches!(segment.multi, Some(Multipath::Dss(_)));
         if len > 0 {
             self.takes(at, subflow, (dsn, dsn + len));
         }
         Ok(())
     }
 
+    /// Whether a segment ends at or behind the next byte that its connection expects (RFC 9293 §3.4). A keepalive does not.
+    fn is_acceptable(&self, of: Of, segment: &Segment) -> bool {
+        let expected = self.stamps.get(&of).map_or(0, |stamps| stamps.0);
+        let last = segment.seq.value().wrapping_add(u32::from(segment.len).saturating_sub(1));
+        last.wrapping_sub(expected) as i32 >= 0
+    }
+
     /// Whether a connection refuses a segment for its timestamp (RFC 7323 §5.3). Notes the timestamp of a segment in order.
-    fn is_old(&mut self, subflow: u8, segment: &Segment) -> bool {
-        let (Some(timestamps), Some((acked, Some(recent)))) = (segment.timestamps, self.stamps.get_mut(&subflow))
-        else {
+    fn is_old(&mut self, of: Of, segment: &Segment) -> bool {
+        let (Some(timestamps), Some((acked, Some(recent)))) = (segment.timestamps, self.stamps.get_mut(&of)) else {
             return false;
         };
         let age = recent.wrapping_sub(timestamps.value) as i32;
@@ -317,12 +336,15 @@ impl End {
 
 impl Witness for Watching {
     fn on_sent(&mut self, packet: &Sighting) {
-        self.see(packet, packet.is_back, |end, segment| end.sends(packet.at, packet.subflow, segment));
+        self.see(packet, packet.is_back, |end, segment| {
+            end.sends(packet.at, (packet.subflow, packet.connection), segment)
+        });
     }
 
     fn on_end(&mut self, packet: &Sighting, fate: Fate<'_>) {
         if fate == Fate::Arrived {
-            self.see(packet, !packet.is_back, |end, segment| end.receives(packet.at, packet.subflow, segment));
+            let of = (packet.subflow, packet.connection);
+            self.see(packet, !packet.is_back, |end, segment| end.receives(packet.at, of, segment));
         }
     }
 }
@@ -331,10 +353,10 @@ impl Watching {
     fn see(&self, packet: &Sighting, at_end: bool, act: impl FnOnce(&mut End, &Segment) -> Result<(), String>) {
         let Some(segment) = &packet.segment else { return };
         let mut ends = self.0.lock().expect("no other thread");
-        if segment.multi.is_none() && !ends.by_name.contains_key(&(packet.flow, packet.connection, at_end)) {
+        if segment.multi.is_none() && !ends.by_name.contains_key(&(packet.flow, packet.session, at_end)) {
             return;
         }
-        let end = ends.by_name.entry((packet.flow, packet.connection, at_end)).or_default();
+        let end = ends.by_name.entry((packet.flow, packet.session, at_end)).or_default();
         if let Err(fault) = act(end, segment) {
             let Sighting { at, flow, connection, subflow, .. } = packet;
             ends.faults.push(format!("at {at}, flow {flow:?}, connection {connection}, subflow {subflow}: {fault}"));

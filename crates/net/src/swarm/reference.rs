@@ -17,7 +17,7 @@ use super::routes::{end_of, NaiveRoutes};
 use crate::link::{LazyLink, Losses};
 use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Broadcast, Ledger, RunEnd};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
-use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
+use crate::traffic::{event_kind, event_of_segment, join_again, may_join, rank_in_session, Task, Traffic};
 use bentpipe_model::dictionary::{Cause, EventKind, LinkRow};
 use bentpipe_model::ids::{EndpointId, FlowId, LinkId, NodeId};
 use bentpipe_model::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
@@ -151,8 +151,7 @@ impl<'a> Reference<'a> {
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
                 let session = self.traffic.session(end.slot());
-                (ordinal, subflow) =
-                    (session.ordinal, self.traffic.place_in_group(end.slot()).map_or(0, |place| place.1));
+                (ordinal, subflow) = (session.ordinal, rank_in_session(&self.traffic, end.slot()));
                 (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
             }
             Happening::Sample => (&self.scenario.title, "sampler"),
@@ -344,10 +343,11 @@ impl<'a> Reference<'a> {
         if let Some(label) = self.bodies.label(&packet) {
             self.traffic.read_label(self.now, endpoint, label);
         }
-        let host = &mut self.traffic.hosts[endpoint];
-        if !host.is_listening() {
+        let host = &self.traffic.hosts[endpoint];
+        if !host.is_listening() && !(host.in_group && may_join(&self.traffic, &packet)) {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
+        let host = &mut self.traffic.hosts[endpoint];
         self.ledger.delivered += 1;
         if host.in_group {
             return self.receive_in_group(&packet);
@@ -419,6 +419,10 @@ impl<'a> Reference<'a> {
                     }
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
+                Task::Join(endpoint) => {
+                    join_again(&mut self.traffic, self.now, endpoint);
+                    self.drive(endpoint);
+                }
                 Task::Rearm(flow) => self.enter_flow(flow),
                 Task::Send(path, size, of) => {
                     self.ledger.sent += 1;

@@ -81,7 +81,7 @@ impl Traffic {
     }
 
     /// The application of a flow, and the sessions that it may use at `now`.
-    fn lend(&mut self, now: Time, flow: FlowId) -> (&mut AnyApp, FlowSessions<'_>) {
+    pub(super) fn lend(&mut self, now: Time, flow: FlowId) -> (&mut AnyApp, FlowSessions<'_>) {
         let Self { flows, hosts, apps, pool, .. } = self;
         (&mut apps[flow], FlowSessions::new(now, flow, flows, hosts, pool))
     }
@@ -202,8 +202,7 @@ impl Traffic {
         let session = &self.pool.sessions[slot];
         let salts = self.flows[session.flow].salts(session.ordinal);
         // Siblings have different seeds: none is always first at an instant.
-        let subflow = self.pool.place_in_group(slot).map_or(0, |(_, subflow)| subflow);
-        salts.map(|salt| salt.saturating_add(subflow as u32))
+        salts.map(|salt| salt.saturating_add(self.pool.rank_in_session(slot) as u32))
     }
 
     /// Returns the session in a slot.

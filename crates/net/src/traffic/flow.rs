@@ -197,6 +197,14 @@ impl FlowState {
         [0, 1].map(|side| seeds.at(2 * ordinal + side))
     }
 
+    /// Returns the number of the next connection of a subflow that joins again. They are counted down from the last number, so that
+    /// none is that of a session.
+    pub(super) fn number_of_return(&mut self) -> u64 {
+        let Some(multi) = self.multi.as_deref_mut() else { return 0 };
+        multi.returns += 1;
+        u64::MAX - multi.returns
+    }
+
     /// Returns the counters of datagrams, and of sessions whose slots are reused.
     pub(crate) fn totals(&self) -> Totals {
         self.totals.as_deref().cloned().unwrap_or_default()

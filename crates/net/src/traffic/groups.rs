@@ -34,11 +34,23 @@ pub(super) enum GroupPart {
     Spare,
 }
 
+/// SubflowPlace of a connection in a session over several paths.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SubflowPlace {
+    pub(super) subflow: usize,
+    /// Number of the session in its flow.
+    pub(super) ordinal: u64,
+    /// Earlier connections of the subflow.
+    pub(super) earlier: u64,
+}
+
 /// A session over several paths.
 #[derive(Clone, Debug)]
 pub(super) struct GroupSession {
-    /// Slots of its subflows. The first opens the connection.
-    pub(super) slots: Vec<usize>,
+    /// Slots of all its connections, each with its subflow. The first opens the session.
+    pub(super) connections: Vec<(usize, usize)>,
+    /// Slots of the present connections of its subflows, at each end.
+    pub(super) slots: [Vec<usize>; 2],
     pub(super) ends: [GroupEnd; 2],
     /// Whether the opener has begun to open.
     is_begun: bool,
@@ -113,12 +125,13 @@ impl GroupSession {
     pub(super) fn new(slots: Vec<usize>, config: &Arc<MultiConfig>, plans: &[Plan], counts: End) -> Self {
         let ends = [(Role::Active, End::Opener), (Role::Passive, End::Listener)];
         let ends = ends.map(|(role, end)| GroupEnd::new(config, role, plans, end == counts));
-        Self { slots, ends, is_begun: false, has_failed: false }
+        let connections = slots.iter().copied().zip(0..).collect();
+        Self { connections, slots: [slots.clone(), slots], ends, is_begun: false, has_failed: false }
     }
 
     /// Returns an end, and its connections among these hosts.
     pub(super) fn at<'a>(&'a mut self, end: End, hosts: &'a mut Hosts) -> (&'a mut GroupEnd, Connections<'a>) {
-        (&mut self.ends[end as usize], Connections { hosts, slots: &self.slots, end })
+        (&mut self.ends[end as usize], Connections { hosts, slots: &self.slots[end as usize], end })
     }
 
     /// Lets the listener wait for the opener.
@@ -163,7 +176,7 @@ impl GroupSession {
     /// Whether nothing can happen in its slots.
     pub(super) fn is_done(&self, hosts: &Hosts) -> bool {
         let is_at_rest = self.ends.iter().all(|end| end.next_wakeup() == Time::NEVER);
-        is_at_rest && self.slots.iter().all(|slot| hosts.are_done(*slot))
+        is_at_rest && self.connections.iter().all(|(slot, _)| hosts.are_done(*slot))
     }
 }
 
@@ -188,6 +201,8 @@ pub(super) struct MultiState {
     pub(super) paths: Vec<PathState>,
     /// Counters of sessions whose slots are reused.
     totals: MultiTotals,
+    /// Connections of subflows that have joined again.
+    pub(super) returns: u64,
     /// Links that are down.
     down: BTreeSet<LinkId>,
 }
@@ -240,7 +255,7 @@ pub(crate) struct MultiTotals {
 
 impl MultiState {
     pub(super) fn new(config: Arc<MultiConfig>, plans: Vec<Plan>, paths: Vec<PathState>) -> Self {
-        Self { config, plans, paths, totals: MultiTotals::default(), down: BTreeSet::new() }
+        Self { config, plans, paths, totals: MultiTotals::default(), returns: 0, down: BTreeSet::new() }
     }
 
     /// Whether its ends hear of changes of its routes.
@@ -308,10 +323,10 @@ pub(super) fn add_session(
     (ordinal, session): (u64, &GroupSession),
     hosts: &Hosts,
 ) {
-    for (path, &slot) in paths.iter_mut().zip(&session.slots) {
-        path.of_tcp.add(now, ordinal, hosts.pair(slot));
+    for &(slot, subflow) in &session.connections {
+        paths[subflow].of_tcp.add(now, ordinal, hosts.pair(slot));
     }
-    let sends = hosts.pair(session.slots[0]).map(|host| host.sends_data);
+    let sends = hosts.pair(session.connections[0].0).map(|host| host.sends_data);
     // If both ends send, those of the end that answers, as the times of a flow.
     let counting = &session.ends[usize::from(sends[1])];
     for (number, path) in paths.iter_mut().enumerate() {

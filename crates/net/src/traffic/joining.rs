@@ -4,6 +4,7 @@
 use super::dispatch::Traffic;
 use super::goal::End;
 use super::groups::{GroupPart, GroupSession};
+use super::returning::{is_former, may_join, reopen, take_over};
 use crate::record::Recorder;
 use bentpipe_model::dictionary::{EventKind, SenderSeries};
 use bentpipe_model::ids::{EndpointId, FlowId, LaneId};
@@ -14,12 +15,6 @@ use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
 impl Traffic {
-    /// Returns the slot of the session that a subflow belongs to, and the number of the subflow.
-    #[cfg(test)]
-    pub(crate) fn place_in_group(&self, slot: usize) -> Option<(usize, usize)> {
-        self.pool.place_in_group(slot)
-    }
-
     /// Returns the entity of an endpoint in series and events: its flow, or its subflow.
     pub(crate) fn entity(&self, endpoint: EndpointId) -> FlowId {
         let host = &self.hosts[endpoint];
@@ -30,12 +25,12 @@ impl Traffic {
     }
 
     /// Returns the endpoint that keeps the goals and timers of the end of a group.
-    fn head_of(&self, endpoint: EndpointId) -> EndpointId {
+    pub(super) fn head_of(&self, endpoint: EndpointId) -> EndpointId {
         let head = self.pool.place_in_group(endpoint.slot()).map_or(endpoint.slot(), |(head, _)| head);
         End::of(endpoint).of_slot(head)
     }
 
-    fn group(&mut self, head: usize) -> Option<(&mut GroupSession, &mut super::host::Hosts)> {
+    pub(super) fn group(&mut self, head: usize) -> Option<(&mut GroupSession, &mut super::host::Hosts)> {
         match self.pool.sessions[head].group.as_deref_mut() {
             Some(GroupPart::Head(group)) => Some((group, &mut self.hosts)),
             _ => None,
@@ -45,7 +40,9 @@ impl Traffic {
     /// Returns the endpoint of a subflow at an end of a group; `None`: it has fewer.
     pub(crate) fn sibling(&self, endpoint: EndpointId, subflow: usize) -> Option<EndpointId> {
         match self.pool.sessions[self.head_of(endpoint).slot()].group.as_deref() {
-            Some(GroupPart::Head(group)) => Some(End::of(endpoint).of_slot(*group.slots.get(subflow)?)),
+            Some(GroupPart::Head(group)) => {
+                Some(End::of(endpoint).of_slot(*group.slots[endpoint.side()].get(subflow)?))
+            }
             _ => Some(endpoint).filter(|_| subflow == 0),
         }
     }
@@ -59,6 +56,9 @@ impl Traffic {
     pub(crate) fn group_receives(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
         let endpoint = packet.endpoint();
         let segment = packet.segment(bodies);
+        if may_join(self, packet) {
+            take_over(self, now, endpoint);
+        }
         bodies.release(packet);
         let before = self.hosts[endpoint].conn.counters().duplicate_segments;
         self.hosts[endpoint].count_arrival();
@@ -105,8 +105,8 @@ impl Traffic {
         while let Some(&(_, subflow, is_up)) = state.notices.front().filter(|notice| notice.0 <= now) {
             state.notices.pop_front();
             match is_up {
-                true => state.meta.on_path_up(subflow),
-                false => state.meta.on_path_down(subflow, &mut connections),
+                true => state.meta.on_path_up(now, subflow, &mut connections),
+                false => state.meta.on_path_down(now, subflow, &mut connections),
             }
         }
         if state.meta.next_wakeup() <= now {
@@ -120,7 +120,7 @@ impl Traffic {
         let (group, hosts) = self.group(head)?;
         let (state, mut connections) = group.at(end, hosts);
         let subflow = state.meta.next_subflow(now, &mut connections)?;
-        Some(end.of_slot(group.slots[subflow]))
+        Some(end.of_slot(group.slots[end as usize][subflow]))
     }
 
     /// Passes an event of a subflow on to its meta.
@@ -133,6 +133,9 @@ impl Traffic {
             _ => {}
         }
         let Some((head, subflow)) = self.pool.place_in_group(endpoint.slot()) else { return };
+        if is_former(self, endpoint) {
+            return;
+        }
         if let Some((group, hosts)) = self.group(head) {
             let (state, mut connections) = group.at(End::of(endpoint), hosts);
             state.meta.on_event(now, subflow, event, &mut connections);
@@ -147,6 +150,7 @@ impl Traffic {
             let Some(event) = group.ends[end as usize].meta.poll() else { break };
             match event {
                 MultiEvent::Established => is_new = true,
+                MultiEvent::Rejoins(subflow) => reopen(self, now, head, subflow),
                 // An end that has received all data closes, too.
                 MultiEvent::PeerFinished => group.close(now, end, hosts),
                 MultiEvent::Aborted(_) if !std::mem::replace(&mut group.has_failed, true) => {
@@ -166,9 +170,13 @@ impl Traffic {
         }
         let first = self.flows[host.flow].lane.id.index();
         let of_path = |subflow: usize| self.entity_of[LaneId::new(first + subflow)];
+        let earlier = |subflow| match self.pool.sessions[head.slot()].group.as_deref() {
+            Some(GroupPart::Head(group)) => group.ends[head.side()].meta.subflow(subflow).joins.saturating_sub(1),
+            _ => 0,
+        };
         let (of, kind, value) = match event {
             MultiEvent::Established if head.is_opener() => (host.flow, EventKind::Established, 0),
-            MultiEvent::Joined(subflow) => (of_path(subflow), EventKind::SubflowJoined, 0),
+            MultiEvent::Joined(subflow) => (of_path(subflow), EventKind::SubflowJoined, earlier(subflow)),
             MultiEvent::Failed(subflow) => (of_path(subflow), EventKind::SubflowFailed, 0),
             MultiEvent::Restored(subflow) => (of_path(subflow), EventKind::SubflowRestored, 0),
             MultiEvent::Reset(subflow, reset) => (of_path(subflow), EventKind::SubflowReset, reset.reason as u64),

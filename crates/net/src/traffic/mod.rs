@@ -19,6 +19,7 @@ mod loss_verdicts;
 mod messages;
 mod observe;
 mod pool;
+mod returning;
 mod send_times;
 mod sessions;
 mod streams;
@@ -34,3 +35,6 @@ pub(crate) use observe::{event_kind, event_of_segment};
 #[cfg(test)]
 pub(crate) use pool::Session;
 pub(crate) use pool::Task;
+#[cfg(test)]
+pub(crate) use returning::rank_in_session;
+pub(crate) use returning::{formers, is_former, join_again, may_join, session_of};

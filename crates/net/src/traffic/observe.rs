@@ -69,10 +69,9 @@ impl<'a> TrafficReport<'a> {
         let mut totals = multi.totals();
         for (session, group) in self.groups_of(flow) {
             add_session(&mut totals, now, (session.ordinal, group), self.hosts);
-            for (subflow, slot) in group.slots.iter().enumerate() {
+            for &(slot, subflow) in &group.connections {
                 let mut downtime = multi.paths[subflow].downtime.clone();
-                for times in self.hosts.pair(*slot).into_iter().filter_map(|host| host.times_until(now, &mut downtime))
-                {
+                for times in self.hosts.pair(slot).into_iter().filter_map(|host| host.times_until(now, &mut downtime)) {
                     totals.1[subflow].of_tcp.times += times;
                 }
             }

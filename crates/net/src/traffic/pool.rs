@@ -7,6 +7,7 @@ use super::host::Hosts;
 use super::totals::OneSession;
 use bentpipe_model::ids::{EndpointId, FlowId, NodeId, PathId};
 use bentpipe_model::packet::Request;
+use bentpipe_tcp::multi::Meta;
 use bentpipe_tcp::PathCache;
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +21,8 @@ pub(crate) enum Task {
     Drive(EndpointId),
     /// The timer of this flow has changed.
     Rearm(FlowId),
+    /// A subflow joins again, over the connection of this endpoint.
+    Join(EndpointId),
     /// A datagram with this many payload bytes leaves on this path. It is of this instant: an answer is of its probe's.
     Send(PathId, u16, Time),
     /// A packet that was given to this flow's port enters.
@@ -32,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) flow: FlowId,
     /// Earlier sessions of its flow, count.
     pub(crate) ordinal: u64,
+    /// Earlier connections of its subflow in the same session over several paths, count.
+    pub(super) earlier: u64,
     /// Whether its application has left it.
     pub(super) is_released: bool,
     pub(super) transfer: TransferUnderWay,
@@ -125,6 +130,12 @@ impl Pool {
         }
     }
 
+    /// Returns the number of a connection among those of its session.
+    pub(super) fn rank_in_session(&self, slot: usize) -> usize {
+        let subflow = self.place_in_group(slot).map_or(0, |(_, subflow)| subflow);
+        subflow + self.sessions[slot].earlier as usize * Meta::SUBFLOWS_MAX
+    }
+
     /// Returns the slots of the groups of a flow in which something may happen, in the order of their opening.
     pub(super) fn heads_of(&self, flow: FlowId, hosts: &Hosts) -> Vec<usize> {
         let sessions = self.sessions.iter().enumerate().filter(|(_, session)| session.flow == flow);
@@ -150,6 +161,7 @@ impl Session {
         Self {
             flow,
             ordinal,
+            earlier: 0,
             is_released: false,
             transfer: TransferUnderWay::default(),
             asked: 0,

@@ -7,7 +7,7 @@ use super::engines::EngineSession;
 use super::flow::FlowState;
 pub(super) use super::goal::Over;
 use super::goal::{End, Goal, What};
-use super::groups::{GroupPart, GroupSession};
+use super::groups::{GroupPart, GroupSession, SubflowPlace};
 use super::host::{Host, Hosts};
 use super::pool::{group_of, Pool, Session, Task, TransferUnderWay};
 use super::totals::OwnLane;
@@ -17,6 +17,7 @@ use bentpipe_model::ids::{EndpointId, FlowId, PathId};
 use bentpipe_model::packet::{Origin, Packet, Request, DATAGRAM_HEADERS};
 use bentpipe_model::spec::{Datagrams, Transport};
 use bentpipe_model::stack::StreamNo;
+use bentpipe_tcp::multi::Meta;
 use bentpipe_tcp::{Config, Connection, Notice, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ impl<'a> FlowSessions<'a> {
     /// Opens a session over TCP, or over an engine.
     fn open_slot(&mut self, config: &Arc<Config>) -> usize {
         let lane = self.flows[self.id].lane;
-        let slot = self.open_connection(config, (lane, None));
+        let slot = self.open_connection(config, lane, None);
         let flow = &mut self.flows[self.id];
         flow.opened += 1;
         flow.newest = Some(EndpointId::opener(slot));
@@ -77,8 +78,10 @@ impl<'a> FlowSessions<'a> {
 
     /// Opens a session over several paths: a connection for each.
     fn open_group(&mut self) -> usize {
-        let paths = self.flows[self.id].multi.as_ref().map_or(0, |multi| multi.paths.len());
-        let slots: Vec<usize> = (0..paths).map(|path| self.open_subflow(path)).collect();
+        let flow = &self.flows[self.id];
+        let (ordinal, paths) = (flow.opened, flow.multi.as_ref().map_or(0, |multi| multi.paths.len()));
+        let slots: Vec<usize> =
+            (0..paths).map(|subflow| self.open_subflow(SubflowPlace { subflow, ordinal, earlier: 0 })).collect();
         let head = slots[0];
         let (now, flow) = (self.now, &mut self.flows[self.id]);
         flow.opened += 1;
@@ -95,29 +98,23 @@ impl<'a> FlowSessions<'a> {
         head
     }
 
-    fn open_subflow(&mut self, path: usize) -> usize {
-        let state = self.flows[self.id].multi.as_ref().map(|multi| &multi.paths[path]);
-        let (config, lane) = state.map(|path| (Arc::clone(&path.config), path.lane)).unwrap_or_else(|| {
-            let flow = &self.flows[self.id];
-            (Arc::default(), flow.lane)
-        });
-        self.open_connection(&config, (lane, Some(path)))
-    }
-
-    /// Opens a connection on a lane, which may be a subflow with this number. The only place that creates connections.
-    fn open_connection(&mut self, config: &Arc<Config>, (lane, subflow): (OwnLane, Option<usize>)) -> usize {
+    /// Opens a connection on a lane, which may be that of a subflow. The only place that creates connections.
+    pub(super) fn open_connection(&mut self, config: &Arc<Config>, lane: OwnLane, of: Option<SubflowPlace>) -> usize {
         let slot = self.free_slot();
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
-        let mut session = Session::new(*id, flow.opened);
+        let SubflowPlace { ordinal, earlier, .. } =
+            of.unwrap_or(SubflowPlace { subflow: 0, ordinal: flow.opened, earlier: 0 });
+        let mut session = Session { earlier, ..Session::new(*id, ordinal) };
         let saved = flow.take_saved(*now, &mut pool.caches);
         let has_saved = saved.map(|saved| saved.is_some());
         session.engine =
             flow.make_engines(session.ordinal, saved).map(|ends| Box::new(EngineSession::new(ends, has_saved)));
         let is_two_way = flow.app.is_two_way();
-        let seeds = flow.seeds(flow.opened + (subflow.unwrap_or(0) as u64) * SUBFLOW_SEEDS);
+        let rank = of.map_or(0, |of| of.subflow as u64 + of.earlier * Meta::SUBFLOWS_MAX as u64);
+        let seeds = flow.seeds(ordinal + rank * SUBFLOW_SEEDS);
         let ends = flow.ends;
-        let owner = Packet::owner(lane.id, session.ordinal);
+        let owner = Packet::owner(lane.id, if earlier > 0 { flow.number_of_return() } else { ordinal });
         let counts = [1, 2].map(|n| pool.counts.wrapping_add(n));
         pool.counts = counts[1];
         let mut end = |endpoint: EndpointId, role| {
@@ -140,12 +137,12 @@ impl<'a> FlowSessions<'a> {
             let mut host = Host::new(conn, *id, origin, endpoint.is_opener() || is_two_way, reader);
             // If both ends send, the times of a flow are those of the end that answers.
             host.stopwatch = (is_two_way == (side == 1)).then(Box::default);
-            host.in_group = subflow.is_some();
+            host.in_group = of.is_some();
             host
         };
         let opener = end(EndpointId::opener(slot), Role::Active);
         let mut listener = end(EndpointId::listener(slot), Role::Passive);
-        if session.engine.is_none() && subflow.is_none() {
+        if session.engine.is_none() && of.is_none() {
             listener.conn.open(*now);
         }
         if slot == pool.sessions.len() {
@@ -181,9 +178,9 @@ impl<'a> FlowSessions<'a> {
         let stopwatches = group.ends.iter_mut().filter_map(|end| end.stopwatch.take());
         let times: Vec<_> = stopwatches.map(|own| own.times_until(now, &mut Downtime::never(), None)).collect();
         times.into_iter().for_each(|times| flow.totals_mut().times += times);
-        for (subflow, slot) in group.slots.iter().enumerate() {
+        for &(slot, subflow) in &group.connections {
             let Some(path) = flow.multi.as_mut().map(|multi| &mut multi.paths[subflow]) else { continue };
-            for end in EndpointId::both(*slot) {
+            for end in EndpointId::both(slot) {
                 let host = &mut hosts[end];
                 if let Some(times) = host.times_until(now, &mut path.downtime) {
                     path.totals.of_tcp.times += times;
@@ -192,8 +189,8 @@ impl<'a> FlowSessions<'a> {
             }
         }
         group.ends.iter_mut().for_each(|end| end.leave(now));
-        let slots = group.slots.clone();
-        slots.into_iter().for_each(|slot| self.pool.sessions[slot].is_released = true);
+        let connections = group.connections.clone();
+        connections.into_iter().for_each(|(slot, _)| self.pool.sessions[slot].is_released = true);
         self.pool.released.push_back(slot);
     }
 
@@ -585,7 +582,7 @@ impl<'a> FlowSessions<'a> {
         match (part.as_deref(), &mut flow.multi) {
             (Some(GroupPart::Head(group)), Some(multi)) => {
                 multi.add(self.now, (session.ordinal, group), self.hosts);
-                for &slot in &group.slots[1..] {
+                for &(slot, _) in &group.connections[1..] {
                     self.pool.sessions[slot].group = Some(Box::new(GroupPart::Spare));
                     self.pool.spare.push(slot);
                 }

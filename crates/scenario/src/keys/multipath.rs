@@ -3,7 +3,7 @@
 use super::{product, Flow, TransportKeys};
 use crate::report::{below, path, Report};
 use bentpipe_model::spec::App;
-use bentpipe_tcp::multi::{Coupling, MultiConfig, Uncoupled};
+use bentpipe_tcp::multi::{Coupling, MultiConfig, ReinjectOn, Uncoupled};
 use bentpipe_tcp::{AutoBuffer, Config, ReceiveBuffer};
 use bentpipe_units::settings::Typed;
 use bentpipe_units::{Duration, Rate};
@@ -132,6 +132,11 @@ pub(crate) fn settle_multipath(
     tcp: &TransportKeys,
     report: &mut Report<'_>,
 ) -> MultipathKeys {
+    if config.rejoin.withdraw && config.reinject.on != ReinjectOn::Told {
+        let key = path(["flow", name, "multipath", "rejoin", "withdraw"]);
+        let message = "has no effect: the end does not hear that a route is interrupted";
+        report.value(&key, message, "expected multipath.reinject.on = \"told\" beside it");
+    }
     let key = path(["flow", name, "multipath", "receive_buffer"]);
     let mut config = config.clone();
     config.own_scheduler = report.tree.at(["flow", name, "multipath", "scheduler"]).own_scheduler().cloned();
@@ -246,6 +251,10 @@ delay = \"290 ms\"
             (
                 vec![FLOW, "multipath = { coupling = \"lia\" }\n", LEO, GEO],
                 "flow.f.multipath.coupling = \"lia\" couples windows of Reno, and subflow \"geo\" has cc \"cubic\"",
+            ),
+            (
+                vec![FLOW, "multipath = { rejoin = { withdraw = true } }\n", LEO, GEO],
+                "flow.f.multipath.rejoin.withdraw = true has no effect: the end does not hear that a route is interrupted; expected multipath.reinject.on",
             ),
             (
                 vec![FLOW, MULTI, "app = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"100 B\" }\n", LEO, GEO],

@@ -75,7 +75,7 @@ impl Meta {
         for i in (0..self.subflows.len()).filter(|_| before != backlog) {
             subflows.connection(i).set_backlog(backlog);
             if before == Backlog::Comes {
-                self.touch(i);
+                self.outbox.touch(i);
             }
         }
     }
@@ -185,7 +185,9 @@ impl Meta {
                 self.sender.fin_is_mapped &= !(dsn == 0 && conn.report().repeats_keys());
                 conn.offer_mapped(dsn, len);
                 self.last = i;
-                self.start_data_timer(now, subflows);
+                if self.timers.data == Time::NEVER {
+                    self.restart_data_timer(now, subflows);
+                }
                 if self.sender.unsent() == 0 {
                     self.tell_backlog(subflows);
                     self.advance_close(now, subflows);
@@ -214,7 +216,7 @@ impl Meta {
         if self.config.reinject.penalise && is_due && subflows.connection(carrier).penalise() {
             self.subflows[carrier].penalised = Some(now);
             self.counters.penalties += 1;
-            self.report(MultiEvent::Penalised(carrier));
+            self.outbox.report(MultiEvent::Penalised(carrier));
         }
         Some(i)
     }
@@ -228,7 +230,7 @@ impl Meta {
         self.counters.reinjected_bytes += len;
         self.subflows[i].facts.reinjected_bytes += len;
         self.last = i;
-        self.report(MultiEvent::Reinjected { dsn: start, len, from, to: i });
+        self.outbox.report(MultiEvent::Reinjected { dsn: start, len, from, to: i });
     }
 
     /// Subflow `i` does not deliver: the data that it carries go to others, in order, once. It gets no more until it answers.
@@ -238,7 +240,7 @@ impl Meta {
         }
         if !std::mem::replace(&mut self.subflows[i].facts.is_failed, true) {
             self.subflows[i].facts.failures += 1;
-            self.report(MultiEvent::Failed(i));
+            self.outbox.report(MultiEvent::Failed(i));
         }
         self.strand(i, subflows);
     }
@@ -277,7 +279,7 @@ impl Meta {
             self.counters.window_probes += 1;
             self.last = i;
             subflows.connection(i).probe_window();
-            self.touch(i);
+            self.outbox.touch(i);
         }
         self.timers.probe_backoff = (self.timers.probe_backoff * 2).min(1024);
         self.timers.probe = now + subflows.connection(self.last).report().probe_delay(self.timers.probe_backoff);
@@ -291,13 +293,6 @@ impl Meta {
         let n = self.subflows.len();
         let all = || std::iter::once(self.last).chain(0..n);
         all().find(|i| is_alive(i, subflows)).or_else(|| all().find(is_open))
-    }
-
-    /// Data were given: an interval without acknowledgement of data begins, if none has.
-    fn start_data_timer<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        if self.timers.data == Time::NEVER {
-            self.restart_data_timer(now, subflows);
-        }
     }
 
     /// The interval is the longest timeout of the subflows that carry something and have answered since the last one, as in Linux.

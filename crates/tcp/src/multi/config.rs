@@ -20,6 +20,8 @@ settings! {
         receive_buffer: u64 as ReceiveBuffer = Config::RECEIVE_BUFFER_MAX, "no limit";
         /// Data that another subflow carries again.
         reinject: Reinject = Reinject::default();
+        /// Subflows whose connection has ended.
+        rejoin: Rejoin = Rejoin::default();
     } with {
         /// A custom scheduler that replaces `scheduler`.
         own_scheduler: Option<OwnScheduler> = None;
@@ -42,6 +44,20 @@ settings! {
         opportunistic: bool = true, "C. Raiciu et al. 2012, §4.2";
         /// Whether that halves the window of the slower one, at most once in a round trip.
         penalise: bool = true, "C. Raiciu et al. 2012, §4.2";
+    }
+}
+
+settings! {
+    /// Return of a subflow whose connection has ended: it joins again, over another connection with another port.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Rejoin {
+        /// Whether it joins again after a timeout, or after a reset that may pass. Linux' kernel alone does not.
+        retry: bool = true, "Linux MPTCP 0.9x, mptcp_fullmesh (create_on_err)";
+        /// Time from the end of its connection, or of an attempt, to the next attempt.
+        after: Duration = Duration::from_secs(1), "Linux MPTCP 0.9x, mptcp_fullmesh";
+        /// Whether the end that opens the connection loses the address of a subflow while its route is interrupted, and joins
+        /// again when the route is back. Needs `reinject.on = "told"`.
+        withdraw: bool = false, "Linux 6.15 with a network manager";
     }
 }
 

@@ -17,8 +17,9 @@ pub enum MultiEvent {
     Left(usize),
     /// This subflow is reset, by either end, for this reason.
     Reset(usize, SubflowReset),
-    /// The peer offers the address of this subflow, whose connection was used before.
-    Advertised(usize),
+    /// This subflow is to join again, and its connection was used before: the driver replaces the connection at this end, and
+    /// calls [`join`](super::Meta::join).
+    Rejoins(usize),
     /// Data were given to a second subflow.
     Reinjected {
         /// Offset of the first byte.

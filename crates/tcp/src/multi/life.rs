@@ -44,22 +44,14 @@ impl Meta {
         for i in 0..n {
             self.prepare(i, subflows);
             match self.role {
-                Role::Active if i > 0 => self.plan(now, i),
+                Role::Active if i > 0 => self.subflows[i].plan(now),
                 _ => self.begin(now, i, subflows),
             }
         }
     }
 
-    /// Subflow `i` of the active end joins at its time.
-    fn plan(&mut self, now: Time, i: usize) {
-        let subflow = &mut self.subflows[i];
-        if subflow.start < Duration::MAX && subflow.stage == Stage::Planned(Time::NEVER) {
-            subflow.stage = Stage::Planned(now + subflow.start);
-        }
-    }
-
-    /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
-    /// peer, and offers it the address (ADD_ADDR).
+    /// Opens subflow `i`. If its connection was used, another one is needed first ([`MultiEvent::Rejoins`]). A subflow that is open is
+    /// left alone. The passive end waits for the peer, and offers it the address (ADD_ADDR).
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_early = match self.phase {
             MultiPhase::Closed | MultiPhase::Opening => true,
@@ -68,14 +60,39 @@ impl Meta {
         };
         if is_early && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if !is_early && self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i)) {
-            self.prepare(i, subflows);
-            self.begin(now, i, subflows);
+        } else if !is_early && self.await_join(now, i, subflows) {
             if self.role == Role::Passive {
                 self.subflows[i].offer = Some(Repeated::new(now));
                 self.repeat_due(now, subflows);
             }
+        } else if self.role == Role::Active && self.is_wanted() && self.subflows[i].is_away() {
+            self.outbox.report(MultiEvent::Rejoins(i));
         }
+    }
+
+    /// Opens subflow `i` over its new connection, as [`join`](Self::join) does, but the passive end offers no address: the peer
+    /// joins already. Returns false if the connection was used, or the subflow may not join.
+    pub fn await_join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) -> bool {
+        let may_join = self.phase == MultiPhase::Open && super::is_fresh(subflows.connection(i));
+        if may_join {
+            self.prepare(i, subflows);
+            self.begin(now, i, subflows);
+        }
+        may_join
+    }
+
+    /// Gives up what is left of subflow `i` at this end: the peer joins over another connection in its place. It may still have a
+    /// reset to send.
+    pub fn make_way<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if !self.subflows[i].is_away() {
+            self.drop_subflow(now, i, SubflowReset::SILENT, subflows);
+        }
+    }
+
+    /// Whether the peer may join with another subflow: there are data, or may be.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.phase == MultiPhase::Open && !(self.sender.is_finished() && self.receiver.is_finished())
     }
 
     /// Takes subflow `i` out of use; other subflows carry later data. If its path works, a FIN follows the data that it was given
@@ -101,27 +118,44 @@ impl Meta {
     pub fn set_backup<S: Subflows + ?Sized>(&mut self, i: usize, is_backup: bool, subflows: &mut S) {
         if std::mem::replace(&mut self.subflows[i].facts.is_backup, is_backup) != is_backup {
             subflows.connection(i).tell(Multipath::Priority { is_backup });
-            self.touch(i);
+            self.outbox.touch(i);
         }
     }
 
     /// Handles a notice that the route of subflow `i` is interrupted. The notice has an effect only with
     /// [`ReinjectOn::Told`].
-    pub fn on_path_down<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
-        if self.config.reinject.on == ReinjectOn::Told {
-            self.fail(i, subflows);
-            self.subflows[i].is_down = true;
+    pub fn on_path_down<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if self.config.reinject.on != ReinjectOn::Told {
+            return;
+        }
+        self.fail(i, subflows);
+        self.subflows[i].is_down = true;
+        let is_joined = self.phase == MultiPhase::Open && self.subflows[i].stage == Stage::Open;
+        if self.config.rejoin.withdraw && self.role == Role::Active && self.is_confirmed && is_joined {
+            self.withdraw(now, i, true, subflows);
+            // The peer may not join again. This end may.
+            self.subflows[i].is_barred = false;
         }
     }
 
-    /// Handles a notice that the route of subflow `i` is usable again. A subflow that has given up meanwhile stays away.
-    pub fn on_path_up(&mut self, i: usize) {
+    /// Handles a notice that the route of subflow `i` is usable again. If its connection has ended meanwhile, it joins again at once.
+    pub fn on_path_up<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let subflow = &mut self.subflows[i];
-        let was_failed = std::mem::take(&mut subflow.is_down) && std::mem::take(&mut subflow.facts.is_failed);
-        if was_failed && subflow.stage == Stage::Open {
-            self.report(MultiEvent::Restored(i));
+        let was_down = std::mem::take(&mut subflow.is_down);
+        let was_failed = was_down && std::mem::take(&mut subflow.facts.is_failed);
+        match subflow.stage {
+            Stage::Open if was_failed => self.outbox.report(MultiEvent::Restored(i)),
+            // The next SYN may be far away.
+            Stage::Opening
+                if was_down && self.role == Role::Active && subflow.facts.joins > 0 && !subflow.is_invited =>
+            {
+                self.drop_subflow(now, i, SubflowReset::SILENT, subflows);
+                self.subflows[i].await_return(now, self.role);
+            }
+            _ if was_down && subflow.is_away() && subflow.facts.joins > 0 => subflow.await_return(now, self.role),
+            _ => {}
         }
-        self.touch(i);
+        self.outbox.touch(i);
     }
 
     /// Gives up the connection and its unacknowledged data (MP_FASTCLOSE).
@@ -130,11 +164,11 @@ impl Meta {
             return;
         }
         for i in 0..self.subflows.len() {
-            if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+            if !self.subflows[i].is_away() {
                 subflows.connection(i).tell(Multipath::FastClose);
                 subflows.connection(i).abort();
                 self.subflows[i].stage = Stage::Closed;
-                self.touch(i);
+                self.outbox.touch(i);
             }
         }
         self.end();
@@ -158,7 +192,7 @@ impl Meta {
     fn begin<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         self.subflows[i].restart();
         subflows.connection(i).open(now);
-        self.touch(i);
+        self.outbox.touch(i);
     }
 
     /// Subflow `i` is open.
@@ -170,15 +204,17 @@ impl Meta {
             return self.drop_subflow(now, i, SubflowReset::permanent(ResetReason::Signals), subflows);
         }
         self.subflows[i].stage = Stage::Open;
-        self.subflows[i].offer = None;
+        (self.subflows[i].offer, self.subflows[i].is_invited) = (None, false);
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
-        self.touch(i);
+        self.outbox.touch(i);
         if !is_first {
-            return self.report(MultiEvent::Joined(i));
+            self.outbox.report(MultiEvent::Joined(i));
+            // All data may have been acknowledged meanwhile.
+            return self.advance_close(now, subflows);
         }
         self.phase = MultiPhase::Open;
-        self.report(MultiEvent::Established);
+        self.outbox.report(MultiEvent::Established);
         if !is_agreed {
             return self.fall_back(now, subflows);
         }
@@ -226,7 +262,7 @@ impl Meta {
     fn finish<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
         if matches!(self.subflows[i].stage, Stage::Open | Stage::Opening) {
             subflows.connection(i).close();
-            self.touch(i);
+            self.outbox.touch(i);
         }
     }
 
@@ -247,13 +283,13 @@ impl Meta {
         conn.tell(Multipath::Dss(fin));
         self.timers.fin = now + conn.report().probe_delay(self.timers.fin_backoff);
         self.timers.fin_backoff = (self.timers.fin_backoff * 2).min(1024);
-        self.touch(i);
+        self.outbox.touch(i);
     }
 
     /// The peer closed subflow `i`.
     pub(super) fn on_subflow_finished<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         if self.phase == MultiPhase::Plain {
-            self.report(MultiEvent::PeerFinished);
+            self.outbox.report(MultiEvent::PeerFinished);
         } else if !self.receiver.is_finished() && self.subflows.len() > 1 {
             // It leaves before the data end: it will carry nothing more in either direction.
             self.strand(i, subflows);
@@ -265,12 +301,12 @@ impl Meta {
 
     /// The connection of subflow `i` is over.
     pub(super) fn on_subflow_closed<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        if matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+        if self.subflows[i].is_away() {
             return;
         }
         self.strand(i, subflows);
         self.subflows[i].close();
-        self.report(MultiEvent::Left(i));
+        self.outbox.report(MultiEvent::Left(i));
         if self.subflows.iter().any(|subflow| subflow.stage == Stage::Open) {
             return;
         }
@@ -284,17 +320,33 @@ impl Meta {
         }
     }
 
+    /// The connection of subflow `i` timed out or was reset. It may join again.
+    pub(super) fn retry(&mut self, now: Time, i: usize) {
+        if self.subflows[i].stage == Stage::Closed && self.config.rejoin.retry && self.is_wanted() && self.is_confirmed
+        {
+            self.subflows[i].await_return(now + self.config.rejoin.after, self.role);
+        }
+    }
+
     /// Gives up subflow `i`. The peer gets a reset with its reason.
-    fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, reset: SubflowReset, subflows: &mut S) {
+    pub(super) fn drop_subflow<S: Subflows + ?Sized>(
+        &mut self,
+        now: Time,
+        i: usize,
+        reset: SubflowReset,
+        subflows: &mut S,
+    ) {
         let conn = subflows.connection(i);
         let is_open = conn.state().is_synchronised();
         conn.tell(Multipath::Reset(reset));
         conn.abort();
         if is_open {
-            self.report(MultiEvent::Reset(i, reset));
+            self.outbox.report(MultiEvent::Reset(i, reset));
         }
-        self.touch(i);
+        self.outbox.touch(i);
+        self.subflows[i].is_barred |= !reset.is_transient;
         self.on_subflow_closed(now, i, subflows);
+        self.retry(now, i);
     }
 
     /// Ends the connection: stops its timers and reports the result.
@@ -306,7 +358,7 @@ impl Meta {
         let is_whole = self.sender.is_finished() || (self.sender.is_closing && una == self.sender.offered);
         self.phase = MultiPhase::Ended;
         self.timers = super::MetaTimers::STOPPED;
-        self.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
+        self.outbox.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
     }
 
     /// Subflow `i` got a reset: with MP_FASTCLOSE the peer gave up all of them.
@@ -319,16 +371,21 @@ impl Meta {
     ) {
         if multi == Some(Multipath::FastClose) {
             for i in 0..self.subflows.len() {
-                if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+                if !self.subflows[i].is_away() {
                     self.drop_subflow(now, i, GONE, subflows);
                 }
             }
             return;
         }
-        if self.subflows[i].stage == Stage::Open && subflows.connection(i).state() == State::Closed {
-            self.subflows[i].was_reset = true;
-            if let Some(Multipath::Reset(reset)) = multi {
-                self.report(MultiEvent::Reset(i, reset));
+        if self.subflows[i].is_away() || subflows.connection(i).state() != State::Closed {
+            return;
+        }
+        let is_open = self.subflows[i].stage == Stage::Open;
+        self.subflows[i].was_reset |= is_open;
+        if let Some(Multipath::Reset(reset)) = multi {
+            self.subflows[i].is_barred |= !reset.is_transient;
+            if is_open {
+                self.outbox.report(MultiEvent::Reset(i, reset));
             }
         }
     }
@@ -357,7 +414,7 @@ impl Meta {
             keepalive.note_sent(now, conn.report().rto());
             conn.probe_window();
             self.subflows[i].doubt = Some(keepalive);
-            self.touch(i);
+            self.outbox.touch(i);
         }
     }
 
@@ -366,7 +423,7 @@ impl Meta {
         let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
         let other = (0..self.subflows.len()).find(is_other)?;
         subflows.connection(other).tell(told);
-        self.touch(other);
+        self.outbox.touch(other);
         Some(other)
     }
 }
@@ -382,7 +439,7 @@ impl Meta {
         has_data: bool,
         subflows: &mut S,
     ) {
-        if segment.flags.has(Flags::SYN) || self.subflows[i].stage == Stage::Closed {
+        if segment.flags.has(Flags::SYN) || self.subflows[i].is_away() {
             return;
         }
         match segment.multi {
@@ -396,8 +453,8 @@ impl Meta {
             // Others carry its data meanwhile. A path that answers stays (RFC 8684 §3.4.2).
             Some(Multipath::RemoveAddress(id)) => match self.subflows.get_mut(usize::from(id)) {
                 Some(Subflow { stage: Stage::Opening, .. }) => self.drop_subflow(now, id.into(), GONE, subflows),
-                Some(Subflow { stage: Stage::Open, doubt: doubt @ None, .. }) => {
-                    *doubt = Some(Repeated::new(now));
+                Some(Subflow { stage: Stage::Open, doubt: doubt @ None, is_barred, .. }) => {
+                    (*doubt, *is_barred) = (Some(Repeated::new(now)), true);
                     self.fail(id.into(), subflows);
                     self.repeat_due(now, subflows);
                 }
@@ -410,7 +467,7 @@ impl Meta {
             }
             Some(Multipath::AddAddress { id, is_echo: false }) => {
                 subflows.connection(i).tell(Multipath::AddAddress { id, is_echo: true });
-                self.touch(i);
+                self.outbox.touch(i);
                 self.on_address(now, usize::from(id), subflows);
             }
             Some(Multipath::Join { is_backup, .. }) if self.role == Role::Passive => {
@@ -426,10 +483,17 @@ impl Meta {
         if i >= self.subflows.len() || self.role == Role::Passive {
             return;
         }
-        if super::is_fresh(subflows.connection(i)) {
-            self.join(now, i, subflows);
-        } else if self.subflows[i].stage == Stage::Closed {
-            self.report(MultiEvent::Advertised(i));
+        match &mut self.subflows[i] {
+            // The peer may have given up its connection. A connection that works answers.
+            Subflow { stage: Stage::Open, doubt: doubt @ None, .. } => {
+                *doubt = Some(Repeated::new(now));
+                self.repeat_due(now, subflows);
+            }
+            Subflow { stage: Stage::Open | Stage::Opening, .. } => {}
+            subflow => {
+                (subflow.is_barred, subflow.is_invited) = (false, true);
+                self.join(now, i, subflows);
+            }
         }
     }
 
@@ -439,8 +503,10 @@ impl Meta {
         if self.phase != MultiPhase::Open || !subflows.connection(i).report().is_subflow() {
             return;
         }
-        let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed);
-        let is_alone = i == 0 && self.subflows.iter().skip(1).all(|subflow| !was_used(subflow));
+        let was_used =
+            |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed) || subflow.facts.joins > 0;
+        let is_first = i == 0 && self.subflows[0].facts.joins == 1;
+        let is_alone = is_first && self.subflows.iter().skip(1).all(|subflow| !was_used(subflow));
         if is_alone {
             self.fall_back(now, subflows);
         } else if has_data || !self.subflows[i].has_signalled {
@@ -458,7 +524,7 @@ impl Meta {
                 let conn = subflows.connection(i);
                 conn.tell(Multipath::Reset(SubflowReset::permanent(ResetReason::Middlebox)));
                 conn.abort();
-                self.touch(i);
+                self.outbox.touch(i);
             }
             self.subflows[i].stage = Stage::Closed;
         }
@@ -470,7 +536,7 @@ impl Meta {
         conn.end_signals(buffer, window, tells_peer);
         conn.set_reads_at_once(self.receiver.reads_at_once());
         conn.set_backlog(Backlog::None);
-        self.report(MultiEvent::FellBack);
+        self.outbox.report(MultiEvent::FellBack);
         self.mirror(now, subflows);
         self.advance_close(now, subflows);
     }

@@ -30,7 +30,7 @@ mod scheduler;
 mod sender;
 mod subflows;
 
-pub use config::{MultiConfig, Reinject, ReinjectOn};
+pub use config::{MultiConfig, Reinject, ReinjectOn, Rejoin};
 pub use coupling::{Coupling, Uncoupled};
 pub use events::{MultiCounters, MultiEvent, SubflowFacts};
 pub use scheduler::*;
@@ -108,8 +108,7 @@ pub struct Meta {
     /// State of all data in the headers of all subflows, and the shift of their windows.
     shared: SharedWindow,
     shift: u8,
-    /// Subflows that have to transmit, as bits.
-    touched: u32,
+    outbox: Outbox,
     /// The data that wait, as the subflows were notified.
     backlog: Backlog,
     /// A data sequence signal of the peer has arrived, so that other subflows may open (RFC 8684 §3.1); the passive end needs none.
@@ -117,12 +116,29 @@ pub struct Meta {
     /// The subflow that was given data last.
     last: usize,
     timers: MetaTimers,
-    events: VecDeque<MultiEvent>,
     counters: MultiCounters,
     /// Kept to avoid new allocations for each segment.
     view: SchedulerView,
     members: Vec<Member>,
     stranded: Vec<(u64, u64)>,
+}
+
+/// Work and news for the driver.
+#[derive(Clone, Debug, Default)]
+struct Outbox {
+    /// Subflows that have to transmit, as bits.
+    touched: u32,
+    events: VecDeque<MultiEvent>,
+}
+
+impl Outbox {
+    fn touch(&mut self, i: usize) {
+        self.touched |= 1 << i;
+    }
+
+    fn report(&mut self, event: MultiEvent) {
+        self.events.push_back(event);
+    }
 }
 
 /// Timers of a multipath connection, beside those of its subflows; [`Time::NEVER`]: it does not run.
@@ -173,12 +189,11 @@ impl Meta {
             scheduler,
             shared: SharedWindow::default(),
             shift: 0,
-            touched: 0,
+            outbox: Outbox::default(),
             backlog: Backlog::None,
             is_confirmed: role == Role::Passive,
             last: 0,
             timers: MetaTimers::STOPPED,
-            events: VecDeque::new(),
             counters: MultiCounters::default(),
             view: SchedulerView::default(),
             members: Vec::new(),
@@ -195,7 +210,7 @@ impl Meta {
         arrived: impl Into<Arrived<'a>>,
         subflows: &mut S,
     ) {
-        self.touch(i);
+        self.outbox.touch(i);
         let segment = match arrived.into() {
             Arrived::General(segment) => *segment,
             Arrived::Plain(plain) => plain.into(),
@@ -235,18 +250,22 @@ impl Meta {
         match event {
             Event::Established => self.on_established(now, i, subflows),
             Event::Timeout(_) => {
-                self.note_loss(i, subflows);
+                self.subflows[i].note_loss(subflows.connection(i).acked_bytes());
                 if self.config.reinject.on != ReinjectOn::DataTimer {
                     self.fail(i, subflows);
                 }
             }
-            Event::FastRetransmit(_) | Event::EcnReduction(_) => self.note_loss(i, subflows),
+            Event::FastRetransmit(_) | Event::EcnReduction(_) => {
+                self.subflows[i].note_loss(subflows.connection(i).acked_bytes());
+            }
             Event::PeerFinished => self.on_subflow_finished(now, i, subflows),
-            Event::Aborted(_) => {
+            // This end has not given it up before.
+            Event::Aborted(_) if !self.subflows[i].is_away() => {
                 if self.subflows[i].stage == Stage::Open && !self.subflows[i].was_reset {
-                    self.report(MultiEvent::Reset(i, SubflowReset::SILENT));
+                    self.outbox.report(MultiEvent::Reset(i, SubflowReset::SILENT));
                 }
                 self.on_subflow_closed(now, i, subflows);
+                self.retry(now, i);
             }
             Event::Closed => self.on_subflow_closed(now, i, subflows),
             _ => {}
@@ -288,17 +307,17 @@ impl Meta {
     #[must_use]
     pub fn next_subflow<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) -> Option<usize> {
         let next = self.assign(now, subflows).or_else(|| {
-            let first = self.touched.trailing_zeros();
-            (self.touched != 0).then_some(first as usize)
+            let first = self.outbox.touched.trailing_zeros();
+            (self.outbox.touched != 0).then_some(first as usize)
         })?;
-        self.touched &= !(1 << next);
+        self.outbox.touched &= !(1 << next);
         Some(next)
     }
 
     /// The next thing that happened, oldest first.
     #[must_use]
     pub fn poll(&mut self) -> Option<MultiEvent> {
-        self.events.pop_front()
+        self.outbox.events.pop_front()
     }
 }
 
@@ -331,14 +350,14 @@ impl Meta {
         let (taken, opens) = self.receiver.read(bytes);
         if self.phase == MultiPhase::Plain {
             subflows.connection(0).read(bytes);
-            self.touch(0);
+            self.outbox.touch(0);
         } else {
             self.share(subflows);
         }
         for i in (0..self.subflows.len()).filter(|_| opens) {
             if self.subflows[i].stage == Stage::Open {
                 subflows.connection(i).announce_window();
-                self.touch(i);
+                self.outbox.touch(i);
             }
         }
         taken
@@ -431,14 +450,6 @@ impl Meta {
 
 /// Effects of arrivals.
 impl Meta {
-    fn touch(&mut self, i: usize) {
-        self.touched |= 1 << i;
-    }
-
-    fn report(&mut self, event: MultiEvent) {
-        self.events.push_back(event);
-    }
-
     /// The peer has all data below `ack`.
     fn on_data_ack<S: Subflows + ?Sized>(&mut self, now: Time, ack: u64, subflows: &mut S) {
         if !self.sender.on_ack(ack) {
@@ -479,12 +490,6 @@ impl Meta {
         }
     }
 
-    /// Subflow `i` lost data, or reduced its window because of marks.
-    fn note_loss<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
-        let acked = subflows.connection(i).acked_bytes();
-        self.subflows[i].note_loss(acked);
-    }
-
     /// Notes that subflow `i` delivers, and notes the receive window of the segment that arrived on it.
     fn note_answer<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, segment: &Segment, subflows: &mut S) {
         let conn = subflows.connection(i);
@@ -495,7 +500,7 @@ impl Meta {
             subflow.note_echo(crate::conn::clock::since(now, echo));
         }
         if subflow.doubt.is_none() && std::mem::take(&mut subflow.facts.is_failed) {
-            self.report(MultiEvent::Restored(i));
+            self.outbox.report(MultiEvent::Restored(i));
         }
         let ack = match segment.multi {
             Some(Multipath::Dss(dss)) => Dss::offset(dss.data_ack, self.sender.una),
@@ -508,7 +513,7 @@ impl Meta {
         if opens {
             (self.timers.probe, self.timers.probe_backoff) = (Time::NEVER, 1);
         } else if window == 0 && !was_closed && self.sender.usable() == 0 {
-            self.report(MultiEvent::ZeroWindow(ack));
+            self.outbox.report(MultiEvent::ZeroWindow(ack));
         }
     }
 
@@ -526,7 +531,7 @@ impl Meta {
             subflows.connection(i).announce_window();
         }
         if self.receiver.is_finished() && !was_finished {
-            self.report(MultiEvent::PeerFinished);
+            self.outbox.report(MultiEvent::PeerFinished);
         }
     }
 

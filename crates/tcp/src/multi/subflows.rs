@@ -1,7 +1,7 @@
 //! The subflows of a multipath connection, as the meta knows them: their connections belong to the driver.
 
 use super::events::SubflowFacts;
-use crate::Connection;
+use crate::{Connection, Role};
 use bentpipe_units::{Duration, Time};
 
 /// Access to the connections of the subflows.
@@ -55,6 +55,10 @@ pub(super) struct Subflow {
     pub(super) is_leaving: bool,
     /// The peer has reset its connection.
     pub(super) was_reset: bool,
+    /// It does not join again by itself: an end has closed it, or reset it for a reason that stays (RFC 8684 §3.6).
+    pub(super) is_barred: bool,
+    /// It joins because the peer has offered its address. If that fails, it waits for another offer (RFC 8684 §3.4.1).
+    pub(super) is_invited: bool,
     /// A multipath option arrived after the SYN.
     pub(super) has_signalled: bool,
     /// Least and greatest smoothed round-trip time.
@@ -111,6 +115,8 @@ impl Subflow {
             is_down: false,
             is_leaving: false,
             was_reset: false,
+            is_barred: false,
+            is_invited: false,
             has_signalled: false,
             srtt_min: Duration::MAX,
             srtt_max: Duration::ZERO,
@@ -123,11 +129,33 @@ impl Subflow {
         }
     }
 
+    /// The active end opens: it joins at its time.
+    pub(super) fn plan(&mut self, now: Time) {
+        if self.start < Duration::MAX && self.stage == Stage::Planned(Time::NEVER) {
+            self.stage = Stage::Planned(now + self.start);
+        }
+    }
+
     /// Begins again, with another connection.
     pub(super) fn restart(&mut self) {
         let facts = SubflowFacts { is_failed: false, ..self.facts };
         let plan = Plan { start: self.start, is_backup: facts.is_backup };
-        *self = Self { facts, stage: Stage::Opening, ..Self::new(plan) };
+        *self = Self { facts, stage: Stage::Opening, is_invited: self.is_invited, ..Self::new(plan) };
+    }
+
+    /// Its connection is over, and it may join again at this time: the end that opens it does, and the other one offers its address.
+    /// While it is known to be interrupted, it waits for the notice.
+    pub(super) fn await_return(&mut self, at: Time, role: Role) {
+        match role {
+            _ if self.is_barred || self.is_invited || self.is_down => {}
+            Role::Active => self.stage = Stage::Planned(at),
+            Role::Passive => self.offer = Some(Repeated::new(at)),
+        }
+    }
+
+    /// Whether it has no connection in use: it waits for one, or has had one.
+    pub(super) fn is_away(&self) -> bool {
+        matches!(self.stage, Stage::Closed | Stage::Planned(_))
     }
 
     /// Its connection is over.

@@ -7,6 +7,7 @@ mod invariants;
 mod life;
 mod musts;
 mod reinjection;
+mod returns;
 mod rules;
 mod signals;
 mod single;

@@ -6,7 +6,7 @@ use crate::record::{LossPlace, LossSize};
 use crate::swarm::happening::Happening;
 use crate::swarm::receivers::{heads, leaving, losing, Step};
 use crate::swarm::routes::NaiveRoutes;
-use crate::traffic::event_kind;
+use crate::traffic::{event_kind, formers, is_former};
 use bentpipe_model::dictionary::Cause;
 use bentpipe_model::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use bentpipe_model::packet::{Packet, PacketKind};
@@ -115,6 +115,9 @@ impl Reference<'_> {
 
     /// Sends what an end of a group has to send, and enters its wake-ups.
     pub(super) fn drive_group(&mut self, endpoint: EndpointId) {
+        if is_former(&self.traffic, endpoint) {
+            self.transmit(endpoint);
+        }
         self.take_subflow_events(endpoint);
         self.transmit_by_turns(endpoint);
         self.traffic.group_events(self.now, endpoint, &mut self.recorder);
@@ -122,7 +125,10 @@ impl Reference<'_> {
         self.transmit_by_turns(endpoint);
         self.traffic.settle_group(self.now, endpoint, &mut self.recorder);
         let siblings: Vec<EndpointId> = self.traffic.siblings(endpoint).collect();
-        siblings.into_iter().for_each(|sibling| self.enter_end(sibling));
+        siblings
+            .into_iter()
+            .chain(formers(&self.traffic, endpoint).into_iter().flatten())
+            .for_each(|sibling| self.enter_end(sibling));
         self.carry_out_tasks();
     }
 

@@ -77,7 +77,7 @@ fn rfc8684_3_4_2_a_path_that_answers_is_not_removed() {
     let mut world = world(vec![Path::of(20), Path::of(30)]);
     world.call(CLIENT, |meta, _, subflows| {
         subflows[1].tell(Multipath::RemoveAddress(0));
-        meta.touch(1);
+        meta.outbox.touch(1);
     });
     world.run_until(at(1031));
     assert!(world.ends[SERVER].meta.subflow(0).is_failed, "others carry its data meanwhile");

@@ -101,7 +101,11 @@ pub(super) struct World {
     /// Whether the server sends a signal when it is open, so that other subflows may join without data.
     pub(super) confirms: bool,
     /// On the way, by arrival and departure.
-    flying: BTreeMap<(Time, u64), (usize, usize, Segment)>,
+    flying: BTreeMap<(Time, u64), (usize, usize, Segment, u32)>,
+    /// Connections before the present one, by end and subflow. A segment belongs to the connection with the number of its sender's.
+    before: [Vec<u32>; 2],
+    /// Segments that arrived for a former connection.
+    pub(super) strays: Vec<(Time, usize, Segment)>,
     sent: u64,
     dice: u64,
     /// Kept if asked for.
@@ -135,7 +139,8 @@ impl World {
             events: Vec::new(),
         });
         let (flying, now) = (BTreeMap::new(), Time::ZERO);
-        Self { now, ends, paths, tcp, confirms: true, flying, sent: 0, dice: 1, log: None }
+        let (before, strays) = ([vec![0; plans.len()], vec![0; plans.len()]], Vec::new());
+        Self { now, ends, paths, tcp, confirms: true, flying, before, strays, sent: 0, dice: 1, log: None }
     }
 
     pub(super) fn set_seed(&mut self, seed: u64) {
@@ -204,7 +209,7 @@ impl World {
     pub(super) fn next_arrival(&self) -> Option<(usize, Segment)> {
         let wakeup =
             |end: &End| end.subflows.iter().map(Connection::next_wakeup).fold(end.meta.next_wakeup(), Time::min);
-        let (key, (end, _, segment)) = self.flying.first_key_value()?;
+        let (key, (end, _, segment, _)) = self.flying.first_key_value()?;
         let is_next = self.ends.iter().all(|end| key.0 <= wakeup(end));
         is_next.then_some((*end, *segment))
     }
@@ -221,7 +226,14 @@ impl World {
         }
         self.now = self.now.max(next);
         if arrival == next {
-            let Some((_, (end, i, segment))) = self.flying.pop_first() else { return false };
+            let Some((_, (end, i, segment, of))) = self.flying.pop_first() else { return false };
+            if of > self.before[end][i] && end == SERVER && self.ends[end].meta.is_wanted() {
+                self.make_way(i, of);
+            }
+            if of != self.before[end][i] {
+                self.strays.push((self.now, end, segment));
+                return true;
+            }
             let End { meta, subflows, .. } = &mut self.ends[end];
             meta.handle(self.now, i, &segment, subflows);
             self.drain(end, i);
@@ -246,6 +258,29 @@ impl World {
         true
     }
 
+    /// A SYN for subflow `i` arrives at the server from another port: from there on it is connection `of`.
+    fn make_way(&mut self, i: usize, of: u32) {
+        let now = self.now;
+        let End { meta, subflows, .. } = &mut self.ends[SERVER];
+        meta.make_way(now, i, subflows);
+        self.transmit(SERVER, i);
+        self.before[SERVER][i] = of;
+        let End { meta, subflows, .. } = &mut self.ends[SERVER];
+        subflows[i] = fresh(&self.tcp, Role::Passive, i + 16 * of as usize);
+        assert!(meta.await_join(now, i, subflows));
+    }
+
+    /// The client joins with subflow `i` over another connection.
+    fn rejoin(&mut self, i: usize) {
+        self.transmit(CLIENT, i);
+        self.before[CLIENT][i] += 1;
+        let (now, number) = (self.now, i + 16 * self.before[CLIENT][i] as usize);
+        let End { meta, subflows, .. } = &mut self.ends[CLIENT];
+        subflows[i] = fresh(&self.tcp, Role::Active, number);
+        meta.join(now, i, subflows);
+        self.settle(CLIENT);
+    }
+
     /// Everything leaves that may.
     fn settle(&mut self, end: usize) {
         loop {
@@ -261,6 +296,11 @@ impl World {
         if end == SERVER && self.confirms && is_open && !meta.fell_back() {
             subflows[0].announce_window();
             self.transmit(end, 0);
+        }
+        for at in before..self.ends[end].events.len() {
+            if let (_, MultiEvent::Rejoins(i)) = self.ends[end].events[at] {
+                self.rejoin(i);
+            }
         }
     }
 
@@ -284,7 +324,8 @@ impl World {
         if let Some(arrives) = arrives {
             let is_stripped = self.now >= path.strips_from && path.strips_of.is_none_or(|of| of == end);
             let multi = segment.multi.filter(|_| !is_stripped);
-            self.flying.insert((arrives, self.sent), (1 - end, i, Segment { multi, ..segment }));
+            let arriving = (1 - end, i, Segment { multi, ..segment }, self.before[end][i]);
+            self.flying.insert((arrives, self.sent), arriving);
         }
     }
 
@@ -348,7 +389,7 @@ pub(super) fn plain(tcp: &Config, path: Path, seed: u64, offered: u64, until: Ti
         }
         world.now = world.now.max(next);
         if arrival == next {
-            let Some((_, (end, _, segment))) = world.flying.pop_first() else { break };
+            let Some((_, (end, _, segment, _))) = world.flying.pop_first() else { break };
             ends[end].handle(world.now, &segment);
         } else {
             (0..2).filter(|end| timers[*end] <= next).for_each(|end| ends[end].handle_wakeup(world.now));

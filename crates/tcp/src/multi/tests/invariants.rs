@@ -2,8 +2,8 @@
 //! common with the meta.
 
 use super::bench::{at, mapping, ms, tcp, End, Path, World, CLIENT, SERVER};
-use crate::multi::{MultiConfig, Plan, Reinject, ReinjectOn, SchedulerConfig, SchedulerKind};
-use crate::{Multipath, Segment};
+use crate::multi::{MultiConfig, Plan, Reinject, ReinjectOn, Rejoin, SchedulerConfig, SchedulerKind};
+use crate::{Config, GiveUp, Multipath, Segment};
 use bentpipe_units::Duration;
 use proptest::prelude::*;
 
@@ -34,6 +34,8 @@ struct Case {
     reads: Option<u64>,
     /// When the client takes a subflow out of use, and whether it has lost its address.
     withdrawn: Option<(u64, usize, bool)>,
+    /// Whether connections give up soon.
+    is_impatient: bool,
 }
 
 fn path() -> impl Strategy<Value = (Path, Plan)> {
@@ -58,16 +60,28 @@ fn case() -> impl Strategy<Value = Case> {
         ..Reinject::default()
     });
     let kinds = (0..SchedulerKind::ALL.len()).prop_map(|i| SchedulerConfig::from(SchedulerKind::ALL[i]));
-    let config = (kinds, 2_000u64..400_000, reinject).prop_map(|(scheduler, receive_buffer, reinject)| MultiConfig {
-        scheduler,
-        receive_buffer,
-        reinject,
-        ..MultiConfig::default()
+    let rejoin = (any::<bool>(), 0u64..2000, any::<bool>()).prop_map(|(retry, after, withdraw)| Rejoin {
+        retry,
+        after: ms(after),
+        withdraw,
     });
+    let config =
+        (kinds, 2_000u64..400_000, reinject, rejoin).prop_map(|(scheduler, receive_buffer, reinject, rejoin)| {
+            MultiConfig { scheduler, receive_buffer, reinject, rejoin, ..MultiConfig::default() }
+        });
     let reads = prop_oneof![Just(None), (1000u64..50_000).prop_map(Some)];
     let withdrawn = prop_oneof![Just(None), (500u64..3000, 0usize..4, any::<bool>()).prop_map(Some)];
-    (prop::collection::vec(path(), 2..5), config, 1u64..300_000, 1u64..1 << 40, reads, withdrawn).prop_map(
-        |(paths, config, offered, seed, reads, withdrawn)| Case { paths, config, offered, seed, reads, withdrawn },
+    let random = (1u64..300_000, 1u64..1 << 40, any::<bool>());
+    (prop::collection::vec(path(), 2..5), config, random, reads, withdrawn).prop_map(
+        |(paths, config, (offered, seed, is_impatient), reads, withdrawn)| Case {
+            paths,
+            config,
+            offered,
+            seed,
+            reads,
+            withdrawn,
+            is_impatient,
+        },
     )
 }
 
@@ -105,10 +119,11 @@ fn plainly_lacking(world: &World, i: usize) -> Option<(u64, u64)> {
 }
 
 fn check(case: Case) -> Result<(), TestCaseError> {
-    let Case { mut paths, config, offered, seed, reads, withdrawn } = case;
+    let Case { mut paths, config, offered, seed, reads, withdrawn, is_impatient } = case;
     paths[0].1 = Plan::default();
     let subflows = paths.len();
-    let mut world = World::planned(config, &tcp(), paths);
+    let give_up = if is_impatient { GiveUp::AfterRetransmissions(2) } else { tcp().give_up };
+    let mut world = World::planned(config, &Config { give_up, ..tcp() }, paths);
     world.set_seed(seed);
     world.log = Some(Vec::new());
     world.ends[SERVER].meta.set_reads_at_once(reads.is_none());
@@ -148,9 +163,9 @@ fn check(case: Case) -> Result<(), TestCaseError> {
         for (i, was_down) in is_told.iter_mut().enumerate() {
             let is_down = world.paths[i].down.iter().any(|&(from, to)| from <= world.now && world.now < to);
             if std::mem::replace(was_down, is_down) != is_down {
-                world.call(CLIENT, |meta, _, subflows| match is_down {
-                    true => meta.on_path_down(i, subflows),
-                    false => meta.on_path_up(i),
+                world.call(CLIENT, |meta, now, subflows| match is_down {
+                    true => meta.on_path_down(now, i, subflows),
+                    false => meta.on_path_up(now, i, subflows),
                 });
             }
         }

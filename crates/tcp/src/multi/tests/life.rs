@@ -204,11 +204,11 @@ fn a_subflow_that_gave_up_is_not_restored() {
             World::new(MultiConfig { reinject, ..MultiConfig::default() }, &tcp(), vec![Path::of(20), Path::of(60)]);
         world.open();
         world.run_until(at(1000));
-        world.call(CLIENT, |meta, _, subflows| meta.on_path_down(1, subflows));
+        world.call(CLIENT, |meta, now, subflows| meta.on_path_down(now, 1, subflows));
         if gives_up {
             world.call(CLIENT, |meta, now, subflows| meta.withdraw(now, 1, true, subflows));
         }
-        world.call(CLIENT, |meta, _, _| meta.on_path_up(1));
+        world.call(CLIENT, |meta, now, subflows| meta.on_path_up(now, 1, subflows));
         world.run_until(at(2000));
         let restored = world.first(CLIENT, |event| *event == MultiEvent::Restored(1));
         assert_eq!(restored, (!gives_up).then_some(at(1000)));

@@ -46,9 +46,9 @@ fn a_timeout_hands_the_data_of_a_subflow_to_another() {
 #[test]
 fn a_notice_hands_them_over_at_once() {
     let mut world = interrupted(Reinject { on: ReinjectOn::Told, ..Reinject::default() });
-    world.call(CLIENT, |meta, _, subflows| meta.on_path_down(0, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.on_path_down(now, 0, subflows));
     world.run_until(at(20_000));
-    world.call(CLIENT, |meta, _, _| meta.on_path_up(0));
+    world.call(CLIENT, |meta, now, subflows| meta.on_path_up(now, 0, subflows));
     finish(&mut world);
     assert_eq!(world.first(CLIENT, |event| *event == MultiEvent::Failed(0)), Some(at(10_000)));
     let first = world.first(CLIENT, is_reinjected).expect("reinjected");

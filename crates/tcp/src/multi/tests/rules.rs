@@ -90,7 +90,7 @@ fn reinjected_data_take_the_fastest_way() {
     world.run_until(at(3000));
     // All subflows are open and empty.
     world.offer(8 * SMSS);
-    world.call(CLIENT, |meta, _, subflows| meta.on_path_down(0, subflows));
+    world.call(CLIENT, |meta, now, subflows| meta.on_path_down(now, 0, subflows));
     world.run_until(at(6000));
     let ways: Vec<usize> = world.ends[CLIENT]
         .events

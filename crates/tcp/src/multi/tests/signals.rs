@@ -2,7 +2,7 @@
 //! a subflow is taken out of use.
 
 use super::bench::{at, mapping, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
-use crate::multi::{MultiConfig, MultiEvent, Plan, SchedulerConfig, SchedulerKind};
+use crate::multi::{MultiConfig, MultiEvent, Plan, Rejoin, SchedulerConfig, SchedulerKind};
 use crate::{Config, Flags, GiveUp, Multipath, ResetReason, Segment, State, SubflowReset};
 use bentpipe_units::{Duration, Time};
 
@@ -188,14 +188,17 @@ fn rfc8684_3_6_a_silent_path_is_a_transient_reason() {
     let mut world = open(vec![Path::of(20), Path { down: vec![(at(1000), Time::NEVER)], ..Path::of(30) }]);
     world.call(CLIENT, |meta, _, subflows| {
         subflows[0].tell(Multipath::RemoveAddress(1));
-        meta.touch(0);
+        meta.outbox.touch(0);
     });
     world.run_until(at(60_000));
     assert_eq!(told(&world), expected(SERVER));
     // A connection gives up after its retransmissions.
     let impatient = Config { give_up: GiveUp::AfterRetransmissions(3), ..tcp() };
     let down = Path { down: vec![(at(1000), Time::NEVER)], ..Path::of(30) };
-    let mut world = World::new(MultiConfig::default(), &impatient, vec![Path::of(20), down]);
+    // The end that has given up does not offer its address again.
+    let rejoin = Rejoin { retry: false, ..Rejoin::default() };
+    let config = MultiConfig { rejoin, ..MultiConfig::default() };
+    let mut world = World::new(config, &impatient, vec![Path::of(20), down]);
     world.open();
     world.run_until(at(1000));
     world.log = Some(Vec::new());
