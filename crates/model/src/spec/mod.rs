@@ -8,6 +8,7 @@ mod channel;
 mod coding;
 mod error;
 mod hints;
+mod like;
 mod media_notes;
 mod medium;
 mod multi;
@@ -23,28 +24,26 @@ mod transport;
 
 pub use app::*;
 pub use bucket::TokenBucket;
-pub use cell::CONTROL_DELAY;
-pub use cell::{ComingUsers, LeoCell, Others, UserPoints, UserTrace};
-pub use channel::rounds;
-pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
-pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
-pub use coding::{Combiner, SignalOverTime};
-pub use error::loss_in_blocks;
+pub use cell::{ComingUsers, LeoCell, Others, UserPoints, UserTrace, CONTROL_DELAY};
+pub use channel::{
+    rounds, Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread,
+};
+pub use coding::{Acm, Coded, Coding, Combiner, Losses, Modcod, Signal, SignalOverTime, SignalPoints};
 pub(crate) use error::BLOCK_BITS;
-pub use error::{Bursts, Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
+pub use error::{loss_in_blocks, Bursts, Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
+pub use like::{Buffers, Like};
 pub use medium::*;
 pub use multi::{Multi, Subflow};
 pub use pairs::{FunctionId, FunctionPair, HalfOfPair};
-pub use queue::Dp2Control;
-pub use queue::{Codel, Dp2Native, Dp2Overload, DualPi2, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
+pub use queue::{
+    Codel, Dp2Control, Dp2Native, Dp2Overload, DualPi2, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share,
+};
 pub use randomness::Randomness;
 pub use receivers::{branches, receivers_by_flow, shared_links, Branch};
-pub use slots::{of_both, SlotDraws, COMMON, SHARES};
-pub use slots::{Slot, SlotTable, Slots};
+pub use slots::{of_both, Slot, SlotDraws, SlotTable, Slots, COMMON, SHARES};
 pub use tdm::*;
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
-pub use transport::full_segment;
-pub use transport::Transport;
+pub use transport::{full_segment, Transport};
 
 pub use crate::distribution::{Between, Size, Wait};
 pub use crate::framing::{Frames, Framing};
@@ -553,52 +552,7 @@ impl Written<Vec<String>> for SeriesNames {
     }
 }
 
-words! {
-    /// Hosts whose transport a flow can have.
-    pub enum Like {
-        /// The RFCs, and the reproduced papers where RFCs say nothing.
-        "rfc" => Rfc,
-        /// Linux 6 with a socket without pacing, measured against a kernel.
-        "linux-6" => Linux6,
-        /// Linux 6 with paced sockets, as with the queueing discipline fq.
-        "linux-6-paced" => Linux6Paced,
-        /// The senders of ns-2.35.
-        "ns-2" => Ns2,
-        /// Windows 11, as far as Microsoft documents it.
-        "windows-11" => Windows11,
-        /// FreeBSD 14, by its release notes, manual and source.
-        "freebsd-14" => FreeBsd14,
-    }
-}
-
-words! {
-    /// Limits of buffers that a host tunes itself.
-    pub enum Buffers {
-        /// Limits of the system as installed. Linux 6: 6 MiB to receive, 4 MiB to send.
-        "stock" => Stock,
-        /// 64 MiB to receive and to send, as an operator sets them for long paths.
-        "raised" => Raised,
-    }
-}
-
-impl Like {
-    /// Host of a scenario that names none.
-    pub const TODAYS: Self = Self::Linux6;
-
-    /// Returns its usual name.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Rfc => "RFC defaults",
-            Self::Linux6 => "Linux 6",
-            Self::Linux6Paced => "Linux 6 with pacing",
-            Self::Ns2 => "ns-2",
-            Self::Windows11 => "Windows 11",
-            Self::FreeBsd14 => "FreeBSD 14",
-        }
-    }
-}
-
 /// Returns the number of steps in a run.
-pub fn ratio(run: Duration, step: Duration) -> f64 {
+fn ratio(run: Duration, step: Duration) -> f64 {
     run.as_ps() as f64 / step.as_ps().max(1) as f64
 }
