@@ -3,8 +3,8 @@
     python -m validation.cell [FOLDER]
 
 FOLDER has the traces, `leolive-ping10ms-bentpipe-victoria-*.csv.xz`. Each ping of a trace is sent at its instant
-through `cell.toml`, with and without its `turn`. Spread and correlation are those within slots of 15 s, without the
-first second of a slot and the last: medians over the slots. The keys of `cell.toml` were chosen by the first 260 s of
+through `cell.toml`, with and without its `turn`. Spread and correlation are medians over the slots of 15 s. The first
+second of each slot and the last are left out. The keys of `cell.toml` were chosen by the first 260 s of
 trace 1, so the other traces are held out. A minute. The numbers are in `docs/concepts/shared-access.md`, by hand.
 """
 

@@ -1,4 +1,4 @@
-//! What the reader of a scenario and the network that runs agree on.
+//! Types that the reader of a scenario and the network that runs share.
 //!
 //! | module | content |
 //! |---|---|

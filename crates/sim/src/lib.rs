@@ -3,8 +3,8 @@
 //! | part | crate |
 //! |---|---|
 //! | [`scenario`]: scenario files, their meaning, and their faults | `bentpipe_scenario` |
-//! | [`spec`], [`middlebox`], [`stack`], [`Packet`], [`ids`], [`dictionary`]: what both others agree on | `bentpipe_model` |
-//! | [`Network`], [`record`]: what runs | `bentpipe_net` |
+//! | [`spec`], [`middlebox`], [`stack`], [`Packet`], [`ids`], [`dictionary`]: types that both others share | `bentpipe_model` |
+//! | [`Network`], [`record`]: the network that runs | `bentpipe_net` |
 //!
 //! Neither the reader of scenarios nor the network depends on the other.
 #![forbid(unsafe_code)]

@@ -4,7 +4,7 @@ use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::Network;
 
-/// A sender near the node `b`, and a link behind that which is down for a while; what is on its way arrives.
+/// A sender near the node `b`. A link behind that node is down for a while, and packets on their way arrive.
 fn run(duration: &str, outage: [&str; 2], node: &str) -> RunResult {
     let text = format!(
         r#"
@@ -45,7 +45,7 @@ fn a_frozen_sender_goes_on_with_its_window_and_times_out_for_nothing() {
     for (end, soon) in [("12 s", "12.5 s"), ("14 s", "14.5 s"), ("20 s", "20.5 s")] {
         let (with, without) = (run(soon, ["10 s", end], FREEZE), run(soon, ["10 s", end], ""));
         let count = |result: &RunResult, column| result.flows.whole(column)[0];
-        // One packet is cut off when the link goes down, and is sent again without a timeout.
+        // One packet is cut off when the link goes down, and is retransmitted without a timeout.
         assert_eq!((count(&with, "timeouts"), count(&with, "link_losses")), (0, 1), "{end}");
         assert!(count(&without, "timeouts") > 0, "{end}");
         let [ours, theirs] = [&with, &without].map(|result| count(result, "delivered_bytes"));

@@ -42,7 +42,7 @@ pub(super) fn arrives(waveform: Option<Waveform>, es_n0_db: f64) -> bool {
 pub(super) enum Asks {
     /// In bursts, control slots and random bursts.
     InBursts,
-    /// In separate room in one of so many superframes, spread over the terminals.
+    /// In separate room, once in this number of superframes. The terminals are spread over them.
     Each(u64),
     /// No requests: the controller sees the queues.
     Never,

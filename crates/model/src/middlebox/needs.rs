@@ -42,7 +42,7 @@ pub struct Unsuitable {
     pub key: &'static str,
     /// The fault: the end of a sentence that begins with the key and its value.
     pub fault: &'static str,
-    /// What it may have.
+    /// The values that it may have.
     pub expected: &'static str,
 }
 

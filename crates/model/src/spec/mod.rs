@@ -553,6 +553,6 @@ impl Written<Vec<String>> for SeriesNames {
 }
 
 /// Returns the number of steps in a run.
-fn ratio(run: Duration, step: Duration) -> f64 {
+pub fn ratio(run: Duration, step: Duration) -> f64 {
     run.as_ps() as f64 / step.as_ps().max(1) as f64
 }

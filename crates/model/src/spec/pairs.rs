@@ -15,7 +15,7 @@ pub struct FunctionPair {
     pub path: PathId,
     /// Kind of both.
     pub kind: &'static str,
-    /// The one that packets meet first.
+    /// Packets meet this one first.
     pub first: FunctionId,
     /// The other.
     pub second: FunctionId,
