@@ -100,7 +100,6 @@ def periods(times: starlink.Reals, rtt_ms: starlink.Reals) -> list[int]:
 
 def main() -> None:
     """Print a row for each trace, and for each cell with its pings."""
-    kept.begin(__doc__, "FOLDER")
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else starlink.TRACES
     print("| | p50 - p5, ms | p95 - p5, ms | " + " | ".join(f"lag {lag}" for lag in LAGS) + " |")
     print("|---|" + "---:|" * (2 + len(LAGS)))
@@ -125,4 +124,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kept.begin(__doc__, "FOLDER")
     main()

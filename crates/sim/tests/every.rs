@@ -27,7 +27,7 @@ settings! {
 
 /// Regular losses at a node.
 #[derive(Clone, Debug)]
-pub(crate) struct Every {
+pub struct Every {
     config: EveryConfig,
     seen: u64,
 }

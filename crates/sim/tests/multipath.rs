@@ -332,9 +332,12 @@ fn segments_of_siblings_leave_in_order() {
     }
 }
 
-/// Each SYN that leaves the host that opens: when, subflow, session, connection.
+/// Seconds, subflow, session and connection of a SYN.
+type Opening = (f64, u8, u32, u32);
+
+/// Each SYN that leaves the opener's host.
 #[derive(Clone, Debug, Default)]
-struct Openings(Arc<Mutex<Vec<(f64, u8, u32, u32)>>>);
+struct Openings(Arc<Mutex<Vec<Opening>>>);
 
 impl Witness for Openings {
     fn on_sent(&mut self, packet: &Sighting) {

@@ -293,8 +293,8 @@ def emulate(
     Both ends of a flow become Linux hosts in private namespaces, without root if the system allows it. Their packets
     pass the simulated links, queues, errors and middleboxes. The other flows of the scenario stay simulated and share
     the path. For a flow over several paths, each host has an address for each path, and the kernel's Multipath TCP
-    (RFC 8684) opens a subflow from each address of the program's host. Programs can read and write the user's files, but
-    change nothing else on the machine. Nothing remains afterwards.
+    (RFC 8684) opens a subflow from each address of the program's host. Programs can read and write the user's files,
+    but change nothing else on the machine. Nothing remains afterwards.
 
     Parameters
     ----------

@@ -200,9 +200,9 @@ impl NaiveCell {
             *want =
                 if user.is_up && has_turn { user.wanted.div_ceil(self.payload).min(self.cell.slots.into()) } else { 0 };
         }
-        for other in self.users.len()..count {
+        for (other, want) in wants.iter_mut().enumerate().take(count).skip(self.users.len()) {
             if (other as u64 + governed) % u64::from(self.cell.turn) > 0 {
-                wants[other] = 0;
+                *want = 0;
             }
         }
         let first = governed as usize % count.max(1);

@@ -344,7 +344,8 @@ impl<'a> Reference<'a> {
             self.traffic.read_label(self.now, endpoint, label);
         }
         let host = &self.traffic.hosts[endpoint];
-        if !host.is_listening() && !(host.in_group && may_join(&self.traffic, &packet)) {
+        let is_heard = host.is_listening() || host.in_group && may_join(&self.traffic, &packet);
+        if !is_heard {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
         let host = &mut self.traffic.hosts[endpoint];
