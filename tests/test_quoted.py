@@ -7,6 +7,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import bentpipe as bp
@@ -155,6 +156,25 @@ def test_a_guide_has_the_means_of_its_cases(name, file, metrics, is_named, tmp_p
         pairs = [(found.estimate(case, metric), 1e6 if metric.startswith("goodput") else 1) for metric in metrics]
         shown = [" ± ".join(formatting.mean_and_margin(each.mean / by, each.half_width / by)) for each, by in pairs]
         assert re.findall(r"[\d.]+ ± [\d.]+", row) == shown
+
+
+def test_the_guide_of_two_antennas_has_the_instants_of_a_return(tmp_path):
+    page = DOCS / "guides" / "two-antennas.md"
+    save_files(page, tmp_path)
+    (entry,) = re.findall(r"^- \*\*Return\*\*.*?(?=^- )", page.read_text(), re.MULTILINE | re.DOTALL)
+    away, address = (
+        dict(each.split("=", 1) for each in re.findall(r"--set ([\w.]+=(?:'[^']+'|\w+))", code))
+        for code in re.findall(r"`(--set.*?)`", entry, re.DOTALL)
+    )
+    shown = []
+    for sets in (away, away | address):
+        unquoted = {key: value.strip("'") for key, value in sets.items()}
+        run = bp.run(bp.load(tmp_path / "antennas.toml", unquoted), series=["events"])
+        sent = run.events.filter((pl.col("flow") == "download.leo") & (pl.col("event") == "sent"))
+        shown.append(f"{sent.filter(pl.col('time_s') >= 210)['time_s'].min() - 210:.3f} s")
+    assert re.findall(r"[\d.]+ s(?= after|,)", entry) == shown
+    (joins,) = run.subflows.filter(pl.col("flow") == "download.leo")["joins"]
+    assert f"`joins` is {joins}" in entry
 
 
 def test_the_guide_to_quic_has_the_simulated_times(tmp_path):

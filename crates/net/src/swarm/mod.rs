@@ -204,6 +204,8 @@ fn several_paths_that_differed_agree() {
         (17_602_399_582_219_672_184, 3, 5, 9818),
         (3_865_745_836_845_634_513, 4, 12, 98_303),
         (2_018_019_079_309_131_218, 1, 8, 112_402),
+        // A subflow that has another connection.
+        (5_604_480_888_592_754_937, 4, 4, 108_400),
     ] {
         let sketch = Sketch { seed, flows, seconds, features };
         assert_specified(&sketch, &paths::of(&sketch)).unwrap_or_else(|failure| panic!("{sketch:?}: {failure}"));
@@ -481,6 +483,20 @@ proptest! {
     fn transfers_over_several_paths_complete(sketch in sketch()) {
         assert_complete(&patient(without_proxies(paths::of(&without_media(sketch)))))?;
     }
+}
+
+/// Among the networks with several paths are some whose subflows join again.
+#[test]
+fn some_subflows_of_the_swarm_return() {
+    let returns = |seed| {
+        let mut scenario = paths::of(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL });
+        scenario.record.series = vec!["events".to_owned()];
+        let events = run(&scenario).events;
+        let mut rows = events.text("event").iter().zip(events.whole("value"));
+        rows.any(|(event, earlier)| *event == "subflow_joined" && *earlier > 0)
+    };
+    let found = (0..1000).filter(|&seed| returns(seed)).take(10).count();
+    assert_eq!(found, 10);
 }
 
 /// The swarm contains every cause of loss, outcome and event that it should cover.

@@ -6,7 +6,7 @@ use bentpipe_cc::CcKind;
 use bentpipe_model::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use bentpipe_model::middlebox::MiddleboxConfig;
 use bentpipe_model::spec::{App, Change, Flow, Lane, Link, Multi, Scenario, Subflow, Transport};
-use bentpipe_tcp::multi::MultiConfig;
+use bentpipe_tcp::multi::{MultiConfig, ReinjectOn};
 use bentpipe_tcp::{AckPolicy, Config, Feedback};
 use bentpipe_units::{Duration, Stream, Time};
 use std::sync::Arc;
@@ -48,6 +48,11 @@ pub(super) fn of(sketch: &Sketch) -> Scenario {
 
 fn multi(sketch: &Sketch, flow: &Flow, count: usize, dice: &mut Dice) -> Multi {
     let mut config: MultiConfig = dice.value("multipath");
+    // Few of the changes of a network would end a connection within its seconds.
+    if Dice::new(Stream::new(sketch.seed, "scenario", "returns")).below(3) == 0 {
+        config.reinject.on = ReinjectOn::Told;
+        config.rejoin.withdraw = true;
+    }
     let tcp = flow.transport.tcp().expect("all flows of a sketch have TCP");
     let reno = [CcKind::Reno, CcKind::NewReno, CcKind::Sack];
     let are_reno = dice.coin();

@@ -33,6 +33,10 @@ impl FlowSessions<'_> {
         let session = &mut self.pool.sessions[slot];
         session.group = Some(Box::new(GroupPart::Member { head, subflow }));
         session.is_released = is_released;
+        if is_released {
+            // As in all connections of the session, its time counts for no cause any more.
+            EndpointId::both(slot).into_iter().for_each(|end| self.hosts[end].stopwatch = None);
+        }
         group_of(self.pool, self.hosts, head).0.connections.push((slot, subflow));
         self.pool.tasks.push_back(Task::Join(EndpointId::opener(slot)));
     }
