@@ -236,6 +236,7 @@ fn several_paths_whose_naive_meta_differed_agree() {
         (1_037_049_442_889_518_056, 7, 8, 28_524),
         (2_950_097_769_061_982_390, 4, 3, 90_087),
         (2_666_400_819_791_060_031, 5, 7, 25_291),
+        (8_784_127_454_534_568_758, 5, 7, 13_245),
     ] {
         let sketch = Sketch { seed, flows, seconds, features };
         assert_eq!(faults_of_paths(&sketch), Vec::<String>::new(), "{sketch:?}");

@@ -396,8 +396,9 @@ impl Watching {
                 of_flow.iter().map(held).map(Duration::as_secs_f64).sum::<f64>(),
                 result.flows.real("hol_held_s")[row],
             );
-            // An application that leaves after a failure does not wait for the rest.
-            let is_left = result.flows.text("outcome")[row] == "aborted"
+            // An application that leaves after a failure does not wait for the rest. It may begin its next transfer.
+            let mut events = result.events.text("flow").iter().zip(result.events.text("event"));
+            let is_left = events.any(|(flow, event)| flow == name && event == "aborted")
                 || of_flow.iter().any(|end| end.held_since.is_some() || !end.resets.is_empty());
             if found > held + 1e-9 || !is_left && found < held - 1e-9 {
                 faults.push(format!("{name}: hol_held_s is {found} instead of {held}"));
